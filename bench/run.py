@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from document import Table, options
-from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
+from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from servers import EmulatorCommand, RealBroker, Server, create_topic, frozen, resident_mib, send_one
 from workloads import WARM_UP_MESSAGES, Figure, Work, push_drain, send, simple_drain
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
-from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode

@@ -26,13 +26,13 @@ import pyarrow as pa
 import pyspark
 from document import Table, options
 from pyspark.sql import DataFrame, SparkSession
-from pyspark_rocketmq import class_archive
-from pyspark_rocketmq.batch_reader import RocketMQBatchReader
-from pyspark_rocketmq.options import sink_options, source_options
-from pyspark_rocketmq.schema import MESSAGE, Wanted
+from pyspark_rocketmq.options.options import sink_options, source_options
+from pyspark_rocketmq.options.schema import MESSAGE, Wanted
+from pyspark_rocketmq.reading.batch_reader import RocketMQBatchReader
+from pyspark_rocketmq.session import class_archive
 from pyspark_rocketmq.testing import start_session
-from pyspark_rocketmq.writer import send_rows
-from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
+from pyspark_rocketmq.writing.writer import send_rows
+from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient, batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode

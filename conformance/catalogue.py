@@ -1,8 +1,7 @@
 """All cases and scenarios by id, with the fields that reports show of them."""
 
-from .case import all_cases
+from .discovery import all_cases, all_scenarios
 from .report.document import Entry
-from .scenario import all_scenarios
 
 
 def entries() -> dict[str, Entry]:

@@ -14,22 +14,22 @@ from pathlib import Path
 from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
 from rocketmq_testkit.fixtures.values.value_forms import choice, whole
 
-from .case import CaseError, Protocol, all_cases
+from .case import CaseError, Protocol
 from .catalogue import entries
+from .deployment.target import REFERENCE_VERSION, Target, TargetError
+from .discovery import all_cases, all_scenarios
 from .drivers import build as driver_build
 from .drivers import registry
-from .drivers.recipe import BuildError
-from .expected import Expected, ExpectedError
+from .drivers.toolchains.recipe import BuildError
+from .outcomes.expected import Expected, ExpectedError
+from .outcomes.truth import Truth, TruthError
 from .outputs import OutputError, check_outputs, shown
 from .report import document, junit, page
 from .report.terminal import Terminal
 from .runner.plan import Selection, SelectionError, sdks_of
 from .runner.run import Run, carry_out, record
-from .scenario import all_scenarios
 from .targets.apache import recipe as apache_recipe
 from .targets.choose import FORMS, target
-from .targets.target import REFERENCE_VERSION, Target, TargetError
-from .truth import Truth, TruthError
 
 EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
 """Exit codes: all outcomes expected; some unexpected; unusable command line or a target that does not start."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from .outcome import Outcome, Verdict
-from .truth import differences
+from .outcomes.outcome import Outcome, Verdict
+from .outcomes.truth import differences
 
 
 def conclude(outcome: Outcome) -> None:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .case import marked, modules_of
-from .targets.target import Capability
+from .case import marked
+from .deployment.target import Capability
 
 if TYPE_CHECKING:
-    from .stage import Stage
+    from .sdk.stage import Stage
 
 _MARK = "__rocketmq_scenario__"
 TRUTH_FOLDER = "scenarios"
@@ -137,13 +137,6 @@ def scenario(
         return function
 
     return decorate
-
-
-def all_scenarios() -> tuple[Scenario, ...]:
-    """Every scenario of `scenarios/`, by module, then in source order. Raises CaseError."""
-    from . import scenarios
-
-    return tuple(each for module in modules_of(scenarios) for each in scenarios_of(module))
 
 
 def scenarios_of(module: ModuleType) -> list[Scenario]:

@@ -3,12 +3,12 @@
 import secrets
 
 import pytest
-
-from .case import Case, all_cases
-from .pytest_verdict import conclude
-from .runner.work import run_case
-from .targets.target import Target
-from .truth import Truth
+from rocketmq_testkit.conformance.case import Case
+from rocketmq_testkit.conformance.deployment.target import Target
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.pytest_verdict import conclude
+from rocketmq_testkit.conformance.runner.work import run_case
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

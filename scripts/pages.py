@@ -1,4 +1,4 @@
-"""Regenerates the generated pages of docs/: `python scripts/pages.py`."""
+"""Regenerates the generated pages of docs/ and the table of rooms in ARCHITECTURE.md: `python scripts/pages.py`."""
 
 import subprocess
 import sys
@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import config_page
-from rocketmq_testkit.conformance import behaviour_page, unserved, version_page
-from rocketmq_testkit.conformance.truth import Truth
+import floors
+from rocketmq_testkit.conformance.outcomes import unserved
+from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.pages import behaviour_page, version_page
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES: Mapping[str, str] = {
@@ -32,6 +34,8 @@ def main() -> int:
     (docs / "behaviour.md").write_text(behaviour_page.page(truth, test_files()))
     conformance = docs / "conformance.md"
     conformance.write_text(with_table(conformance.read_text(), list(unserved.rows())))
+    architecture = ROOT / "ARCHITECTURE.md"
+    architecture.write_text(with_table(architecture.read_text(), floors.table()))
     return 0
 
 

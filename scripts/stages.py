@@ -57,7 +57,7 @@ RESERVED: Mapping[str, float] = {
     "speed": 120.0,
 }
 """Seconds of the budget reserved for future stages. With those of STAGES they must fit into RUN_SECONDS_MAX."""
-PROTOCOLS = ("tests/remoting", "tests/transport", "tests/grpc_v2")
+PROTOCOLS = ("tests/remoting", "tests/grpc_v2")
 ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
 """Tests that need only Python. They also run with another Python."""
 USES_LIBRARIES = (*PROTOCOLS, "tests/fixtures")
@@ -79,7 +79,7 @@ OLDEST_PYTEST = "7.4.0"
 """An older pytest, for applications that use the plugin."""
 BEHAVIOUR = ("tests/behaviour",)
 """Rules that recorded cases verify with the newest libraries. `libraries` verifies them with others."""
-USES_PROTOBUF = ("tests/transport", "tests/grpc_v2")
+USES_PROTOBUF = ("tests/grpc_v2",)
 MIDDLE_PROTOBUFS = {
     environments.PROTOBUF_5: USES_PROTOBUF,
     environments.PROTOBUF_6: ("tests/emulator", *PROTOCOLS, "tests/fixtures"),

@@ -5,11 +5,11 @@
 
 from collections.abc import Iterable
 
-from .messages import COLUMNS as WRITTEN
-from .messages import IGNORED
-from .option import REQUIRED, Declared, declared_in
-from .options import ConnectionOptions, SinkOptions, SourceOptions
-from .schema import MESSAGE, METADATA, Column
+from .options.option import REQUIRED, Declared, declared_in
+from .options.options import ConnectionOptions, SinkOptions, SourceOptions
+from .options.schema import MESSAGE, METADATA, Column
+from .writing.messages import COLUMNS as WRITTEN
+from .writing.messages import IGNORED
 
 _HEAD = (
     "This page is generated from the code. Names are the same in any case. An option that is unknown, or "

@@ -12,13 +12,13 @@ from many_messages import fill
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark_rocketmq.errors import ClusterError
-from pyspark_rocketmq.messages import BATCH_ID, PARTITION_ID, QUERY_ID, SEQ
-from pyspark_rocketmq.options import sink_options
+from pyspark_rocketmq.options.options import sink_options
 from pyspark_rocketmq.testing import SparkRocketMQ
-from pyspark_rocketmq.transactional_writer import TaskHalves, TransactionalStreamWriter
+from pyspark_rocketmq.writing.messages import BATCH_ID, PARTITION_ID, QUERY_ID, SEQ
+from pyspark_rocketmq.writing.transactional_writer import TaskHalves, TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.inspect.messages import Message
-from rocketmq_testkit.fixtures.inspect.views import Topic
+from rocketmq_testkit.fixtures.views.topic import Topic
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 

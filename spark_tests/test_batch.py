@@ -64,9 +64,9 @@ def test_arrow_types_are_sparks_own() -> None:
     """The Arrow types of all columns equal those of Spark's own conversion, because Spark compares the two."""
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import _parse_datatype_string
-    from pyspark_rocketmq.arrow_columns import ColumnMaker
-    from pyspark_rocketmq.offsets import MessageQueue
-    from pyspark_rocketmq.schema import COLUMNS
+    from pyspark_rocketmq.options.offsets import MessageQueue
+    from pyspark_rocketmq.options.schema import COLUMNS
+    from pyspark_rocketmq.reading.arrow_columns import ColumnMaker
 
     for column in COLUMNS.values():
         for kind in column.types:

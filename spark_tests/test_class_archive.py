@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from pyspark_rocketmq import class_archive
+from pyspark_rocketmq.session import class_archive
 
 SECONDS = 240.0
 """Timeout for the creation of an archive on a busy machine."""

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark_rocketmq.arrow_columns import ColumnMaker, properties_as_json
 from pyspark_rocketmq.errors import RecordError
-from pyspark_rocketmq.offsets import MessageQueue
-from pyspark_rocketmq.record_parts import RecordParts
-from pyspark_rocketmq.schema import COLUMNS
-from pyspark_rocketmq.stored import StoredBatch
+from pyspark_rocketmq.options.offsets import MessageQueue
+from pyspark_rocketmq.options.schema import COLUMNS
+from pyspark_rocketmq.reading.arrow_columns import ColumnMaker, properties_as_json
+from pyspark_rocketmq.reading.record_parts import RecordParts
+from pyspark_rocketmq.reading.stored import StoredBatch
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.remoting.client import decode_messages

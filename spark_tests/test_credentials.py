@@ -6,9 +6,9 @@ import pytest
 from guard import Guard
 from many_messages import fill
 from pyspark.errors import PySparkException, StreamingQueryException
-from pyspark_rocketmq.cluster import Cluster, said
+from pyspark_rocketmq.cluster.cluster import Cluster, said
 from pyspark_rocketmq.errors import ClusterError
-from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.options.options import source_options
 from pyspark_rocketmq.testing import SparkRocketMQ
 from real_broker import RealBroker
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode

@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark_rocketmq import schema
 from pyspark_rocketmq.errors import RowError, SchemaError
-from pyspark_rocketmq.messages import IGNORED, RowReader, check_columns
+from pyspark_rocketmq.options import schema
+from pyspark_rocketmq.writing.messages import IGNORED, RowReader, check_columns
 from rocketmq_testkit.emulator.message import properties as props
 
 TYPES = {

@@ -17,7 +17,7 @@ from pyspark.sql.types import (
     StructType,
 )
 from pyspark_rocketmq.errors import OptionError, SchemaError
-from pyspark_rocketmq.source import RocketMQDataSource
+from pyspark_rocketmq.sql.source import RocketMQDataSource
 
 TRANSCRIPT = Path(__file__).with_name("mistakes.txt")
 TYPES: dict[str, DataType] = {

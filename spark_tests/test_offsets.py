@@ -5,8 +5,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark_rocketmq.offsets import MessageQueue, Offsets, Range, from_json, limited, to_json
-from pyspark_rocketmq.planning import SPREAD_SIZE, TASK_SIZE, plan
+from pyspark_rocketmq.options.offsets import MessageQueue, Offsets, Range, from_json, limited, to_json
+from pyspark_rocketmq.reading.planning import SPREAD_SIZE, TASK_SIZE, plan
 
 QUEUES = st.builds(
     MessageQueue, st.sampled_from(["orders", "payments"]), st.sampled_from(["broker-a", "broker-b"]), st.integers(0, 7)

@@ -2,8 +2,8 @@
 
 import pytest
 from pyspark_rocketmq.errors import OptionError
-from pyspark_rocketmq.offsets import MessageQueue
-from pyspark_rocketmq.options import sink_options, source_options
+from pyspark_rocketmq.options.offsets import MessageQueue
+from pyspark_rocketmq.options.options import sink_options, source_options
 
 NEEDED = {"nameServer": "127.0.0.1:9876", "topic": "orders"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyspark_rocketmq
 from pyspark_rocketmq.options_page import page
-from pyspark_rocketmq.replay_command import parser
+from pyspark_rocketmq.replay.command import parser
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,8 +32,8 @@ print(source.name())
 
 WORKER = """
 import sys
-import pyspark_rocketmq.batch_reader, pyspark_rocketmq.stream_reader
-import pyspark_rocketmq.writer, pyspark_rocketmq.transactional_writer
+import pyspark_rocketmq.reading.batch_reader, pyspark_rocketmq.reading.stream_reader
+import pyspark_rocketmq.writing.writer, pyspark_rocketmq.writing.transactional_writer
 loaded = {name.partition(".")[0] for name in sys.modules}
 print(*sorted(loaded & {"twisted", "google", "construct", "pandas", "pytest"}))
 """

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark_rocketmq.audit import Event, Kind, audit_events, audit_journals, events_of, write_lines
 from pyspark_rocketmq.audit.rules import FAILURES
-from pyspark_rocketmq.cluster import Cluster
-from pyspark_rocketmq.options import source_options
-from pyspark_rocketmq.progress import RocketMQProgressListener
+from pyspark_rocketmq.cluster.cluster import Cluster
+from pyspark_rocketmq.options.options import source_options
+from pyspark_rocketmq.reading.progress import RocketMQProgressListener
 from pyspark_rocketmq.testing import SECONDS, SparkRocketMQ
 
 QUEUES = 4

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 import pytest
 from listener import Listener
 from many_messages import fill
-from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, DataLossError, OptionError
-from pyspark_rocketmq.offsets import MessageQueue, Range
-from pyspark_rocketmq.options import source_options
-from pyspark_rocketmq.planning import RangePartition
-from pyspark_rocketmq.reading import RangeReader
-from pyspark_rocketmq.scan import find_ends, find_queues, find_starts
-from pyspark_rocketmq.task import read_ranges
+from pyspark_rocketmq.options.offsets import MessageQueue, Range
+from pyspark_rocketmq.options.options import source_options
+from pyspark_rocketmq.reading.planning import RangePartition
+from pyspark_rocketmq.reading.range_reader import RangeReader
+from pyspark_rocketmq.reading.scan import find_ends, find_queues, find_starts
+from pyspark_rocketmq.reading.task import read_ranges
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.wire.ext_fields import Header
@@ -239,9 +239,9 @@ def test_what_is_read_does_not_depend_on_the_length_of_a_range(rocketmq: Emulato
 READER = """
 import sys, tracemalloc
 import pyarrow as pa
-from pyspark_rocketmq.batch_reader import RocketMQBatchReader
-from pyspark_rocketmq.options import source_options
-from pyspark_rocketmq.schema import COLUMNS
+from pyspark_rocketmq.reading.batch_reader import RocketMQBatchReader
+from pyspark_rocketmq.options.options import source_options
+from pyspark_rocketmq.options.schema import COLUMNS
 
 columns = tuple((column.name, column.types[0]) for column in COLUMNS.values())
 given = {"nameServer": sys.argv[1], "topic": "orders", "maxPartitions": "1"}

@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 from pyspark.sql import DataFrame
 from pyspark_rocketmq.errors import ClusterError, OptionError, SchemaError
-from pyspark_rocketmq.replay import LEAD_S, MSG_ID, Pace, replay
+from pyspark_rocketmq.replay.resend import LEAD_S, MSG_ID, Pace, replay
 from pyspark_rocketmq.testing import SparkRocketMQ
 from rocketmq_testkit.fixtures.inspect.messages import Message
 

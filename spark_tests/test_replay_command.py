@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
-from pyspark_rocketmq.replay_command import FAILED, SENT, UNUSABLE, main
+from pyspark_rocketmq.replay.command import FAILED, SENT, UNUSABLE, main
 from rocketmq_testkit.fixtures import Emulator
 
 COMMAND = Path(sys.executable).with_name("rocketmq-replay")

@@ -2,7 +2,7 @@
 
 import pytest
 from pyspark_rocketmq.errors import SchemaError
-from pyspark_rocketmq.schema import wanted
+from pyspark_rocketmq.options.schema import wanted
 
 
 def test_any_columns_in_any_order() -> None:

@@ -5,11 +5,11 @@ from itertools import count
 
 import pytest
 from answer_eater import AnswerEater
-from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, RowError, SendError
-from pyspark_rocketmq.messages import Outgoing, QueueWish
-from pyspark_rocketmq.options import sink_options
-from pyspark_rocketmq.sending import Sender, Sent
+from pyspark_rocketmq.options.options import sink_options
+from pyspark_rocketmq.writing.messages import Outgoing, QueueWish
+from pyspark_rocketmq.writing.sending import Sender, Sent
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
 from rocketmq_testkit.remoting.request.request_code import RequestCode

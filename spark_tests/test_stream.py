@@ -14,11 +14,11 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
-from pyspark_rocketmq.cluster import Cluster
-from pyspark_rocketmq.options import sink_options, source_options
-from pyspark_rocketmq.progress import RocketMQProgressListener
+from pyspark_rocketmq.cluster.cluster import Cluster
+from pyspark_rocketmq.options.options import sink_options, source_options
+from pyspark_rocketmq.reading.progress import RocketMQProgressListener
 from pyspark_rocketmq.testing import SECONDS, SparkRocketMQ
-from pyspark_rocketmq.transactional_writer import TransactionalStreamWriter
+from pyspark_rocketmq.writing.transactional_writer import TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 
 

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 from many_messages import fill
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
-from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, DataLossError
-from pyspark_rocketmq.offsets import MessageQueue, from_json
-from pyspark_rocketmq.options import sink_options, source_options
-from pyspark_rocketmq.planning import RangePartition
-from pyspark_rocketmq.stream_reader import RocketMQStreamReader
-from pyspark_rocketmq.transactional_writer import TransactionalStreamWriter
+from pyspark_rocketmq.options.offsets import MessageQueue, from_json
+from pyspark_rocketmq.options.options import sink_options, source_options
+from pyspark_rocketmq.reading.planning import RangePartition
+from pyspark_rocketmq.reading.stream_reader import RocketMQStreamReader
+from pyspark_rocketmq.writing.transactional_writer import TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StringType, StructField, StructType
-from pyspark_rocketmq import tables
 from pyspark_rocketmq.errors import OptionError, RowError, SchemaError
+from pyspark_rocketmq.sql import tables
 from pyspark_rocketmq.testing import SparkRocketMQ
 
 CREATED = {

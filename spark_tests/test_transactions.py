@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyspark_rocketmq.errors import RocketMQError, RowError, SendError
-from pyspark_rocketmq.options import sink_options
-from pyspark_rocketmq.transaction_log import KEPT, Half, TransactionLog
-from pyspark_rocketmq.transactional_writer import TransactionalStreamWriter
+from pyspark_rocketmq.options.options import sink_options
+from pyspark_rocketmq.writing.transaction_log import KEPT, Half, TransactionLog
+from pyspark_rocketmq.writing.transactional_writer import TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 
 HALVES = [Half("broker-a", "orders", number, number * 100, f"ID{number}") for number in range(3)]

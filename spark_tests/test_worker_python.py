@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from pyspark_rocketmq import worker_python
+from pyspark_rocketmq.session import worker_python
 
 SESSION = """
 from pyspark.sql.datasource import DataSource, DataSourceReader

@@ -23,7 +23,7 @@ from itertools import groupby
 from pathlib import Path
 
 from . import registry
-from .recipe import BuildError, Recipe, Workshop
+from .toolchains.recipe import BuildError, Recipe, Workshop
 
 _NOT_SOURCE = {"__pycache__", "target", "node_modules", "bin", ".venv"}
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from rocketmq_testkit.fixtures import Emulator
 
-from . import class_archive
 from .build import build
-from .java_build import JAVA_TOOLS, copy_jars, java_words
-from .recipe import Launch, Recipe, Workshop
+from .toolchains import class_archive
+from .toolchains.java_build import JAVA_TOOLS, copy_jars, java_words
+from .toolchains.recipe import Launch, Recipe, Workshop
 
 VERSION = "5.3.3"
 COMMAND_SECONDS = 60.0

@@ -27,7 +27,7 @@ from rocketmq_testkit.remoting.client.closing import Closing
 
 from . import registry
 from .build import build, require_tools
-from .recipe import Launch
+from .toolchains.recipe import Launch
 
 Fields = dict[str, Any]
 """The fields of one JSON object of the protocol."""

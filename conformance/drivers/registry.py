@@ -13,8 +13,8 @@ from .java_grpc import recipe as java_grpc
 from .java_remoting import recipe as java_remoting
 from .node import recipe as node
 from .python import recipe as python
-from .recipe import Recipe
 from .rust import recipe as rust
+from .toolchains.recipe import Recipe
 
 RECIPES: tuple[Recipe, ...] = (
     java_grpc.RECIPE,

@@ -20,9 +20,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..outcome import Outcome
+from ..outcomes.outcome import Outcome
+from ..outcomes.truth import comparable
 from ..runner.run import Run
-from ..truth import comparable
 
 FORMAT = 2
 

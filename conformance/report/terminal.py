@@ -3,9 +3,9 @@
 from collections import Counter
 from typing import TextIO
 
-from ..outcome import Outcome, Verdict
+from ..outcomes.outcome import Outcome, Verdict
+from ..outcomes.truth import differences
 from ..runner.run import Run
-from ..truth import differences
 
 
 class Terminal:

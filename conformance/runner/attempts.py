@@ -9,8 +9,8 @@ than one. Cases are repeated on real brokers only: on the emulator they wait in 
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..outcome import Outcome
-from ..truth import differences
+from ..outcomes.outcome import Outcome
+from ..outcomes.truth import differences
 
 
 def first_expected(run: Callable[[], Outcome], attempts: int) -> Outcome:

@@ -9,9 +9,9 @@ from itertools import chain, groupby, repeat
 from rocketmq_testkit.remoting.client.closing import Closing
 
 from ..case import Case
-from ..outcome import Outcome
-from ..targets.target import Place, Target
-from ..truth import Truth
+from ..deployment.target import Place, Target
+from ..outcomes.outcome import Outcome
+from ..outcomes.truth import Truth
 from .attempts import first_expected
 from .plan import in_order, is_own
 from .pool import Work

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..stage import Crew
+from ..deployment.target import Access, Place, TargetError
+from ..sdk.stage import Crew
 from ..targets.address import AddressPlace
-from ..targets.target import Access, Place, TargetError
 
 _NOWHERE = AddressPlace(Access("127.0.0.1:1", "127.0.0.1:1"))
 _GONE_SECONDS = 20.0

@@ -4,11 +4,11 @@ from contextlib import ExitStack
 
 from rocketmq_testkit.remoting.client.closing import Closing
 
-from ..outcome import Outcome
+from ..deployment.target import Target
+from ..outcomes.outcome import Outcome
+from ..outcomes.truth import Truth
 from ..scenario import Scenario
-from ..stage import Crew
-from ..targets.target import Target
-from ..truth import Truth
+from ..sdk.stage import Crew
 from .crews import Crews
 from .plan import is_own
 from .scenario_work import outcomes, ruled_out, run_scenario

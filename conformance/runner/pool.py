@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..outcome import Outcome, Verdict
-from ..targets.target import Target
+from ..deployment.target import Target
+from ..outcomes.outcome import Outcome, Verdict
 
 Work = Callable[[], Iterable[Outcome]]
 """One piece of work; may yield several outcomes."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from ..case import Case
-from ..expected import Expected
-from ..outcome import Outcome, Verdict
+from ..deployment.target import Target
+from ..deployment.undisturbed import undisturbed
+from ..outcomes.expected import Expected
+from ..outcomes.outcome import Outcome, Verdict
+from ..outcomes.truth import Truth
 from ..scenario import Scenario, truth_of
-from ..targets.target import Target
-from ..truth import Truth
-from ..undisturbed import undisturbed
 from .case_work import common_works, own_works
 from .crews import Crews
 from .pool import Line, Pool, Work

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .. import explained
+from ..deployment.target import Place, Target, TargetError
 from ..drivers.process import DriverError, DriverFailure
-from ..drivers.recipe import BuildError
-from ..outcome import Outcome, Verdict, judge
+from ..drivers.toolchains.recipe import BuildError
+from ..outcomes import explained
+from ..outcomes.outcome import Outcome, Verdict, judge
+from ..outcomes.truth import Truth
 from ..scenario import Scenario, truth_of
-from ..stage import Crew, on_stage
-from ..targets.target import Place, Target, TargetError
-from ..truth import Truth
+from ..sdk.stage import Crew, on_stage
 from .attempts import first_expected
 from .crews import Crews
 from .plan import is_own

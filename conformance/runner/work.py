@@ -6,21 +6,21 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from .. import explained
 from ..case import Case, Protocol
-from ..outcome import Outcome, Verdict, judge
-from ..targets.target import REFERENCE_VERSION, Place, Target
-from ..truth import Truth
-from ..worlds.world import Contradiction, World
+from ..context.world import Contradiction, World
+from ..deployment.target import REFERENCE_VERSION, Place, Target
+from ..outcomes import explained
+from ..outcomes.outcome import Outcome, Verdict, judge
+from ..outcomes.truth import Truth
 
 
 def world_of(protocol: Protocol) -> Callable[[Place, str], World]:
     """Return the class of worlds for cases of a protocol."""
     if protocol is Protocol.GRPC:
-        from ..worlds.grpc import Grpc  # grpcio is loaded only if it is needed
+        from ..context.grpc import Grpc  # grpcio is loaded only if it is needed
 
         return Grpc
-    from ..worlds.remoting import Remoting
+    from ..context.remoting import Remoting
 
     return Remoting
 

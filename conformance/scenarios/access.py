@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 from rocketmq_testkit.remoting.client import Credentials
 
+from ..helpers.accounts import entry, user
+from ..helpers.settings import GUARDED
 from ..scenario import scenario
-from ..settings import GUARDED
-from ..stage import Stage
-from ..worlds.accounts import entry, user
+from ..sdk.stage import Stage
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from typing import Any
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, Style
+from ..context.answer import Answer
 from ..scenario import scenario
-from ..stage import Stage
-from ..worlds.answer import Answer
+from ..sdk.actors import Consumer, Style
+from ..sdk.stage import Stage
 
 AGAIN_SECONDS = 30.0
 """Timeout for a redelivery after a reset, for which the Java SDK pauses ten seconds."""

@@ -6,10 +6,10 @@ from typing import Final
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, Producer
 from ..drivers.process import body
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, Producer
+from ..sdk.stage import Stage
 
 QUEUES: Final = 8
 CONSUMERS: Final = 3

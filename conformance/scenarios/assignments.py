@@ -7,11 +7,11 @@ from typing import Final
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, Style
+from ..context.json_text import dumps
 from ..drivers.process import Fields
-from ..json_text import dumps
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, Style
+from ..sdk.stage import Stage
 
 QUEUES: Final = 4
 ANY_QUEUE: Final = -1

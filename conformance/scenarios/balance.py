@@ -3,10 +3,10 @@
 import itertools
 from collections.abc import Sequence
 
-from ..actors import Consumer, Style, comparison
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, Style, comparison
+from ..sdk.stage import Stage
 
 CONSUMERS = 4
 COUNT = 400

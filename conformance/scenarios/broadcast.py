@@ -2,10 +2,10 @@
 
 from rocketmq_testkit.emulator.message.names import retry_topic
 
-from ..actors import comparison, text
-from ..bulk import COUNT, QUEUES, send_bulk
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import comparison, text
+from ..sdk.bulk import COUNT, QUEUES, send_bulk
+from ..sdk.stage import Stage
 from .retry import SHORT_LEVELS
 
 AGAIN_SECONDS = 4.0

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from contextlib import suppress
 
-from ..actors import Consumer, Producer, comparison
+from ..deployment.target import Capability
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
-from ..stage import Stage
-from ..targets.target import Capability
+from ..sdk.actors import Consumer, Producer, comparison
+from ..sdk.stage import Stage
 
 SECONDS = 120.0
 ALL = frozenset({"before0", "before1", "before2", "before3", "before4", "after0"})

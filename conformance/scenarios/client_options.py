@@ -8,10 +8,10 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import text
 from ..drivers.process import body
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import text
+from ..sdk.stage import Stage
 
 SECONDS = 150.0
 """A message that a remoting client fails is redelivered after 10 s, which waiting polls do not notice."""

@@ -1,10 +1,10 @@
 """Crashes of a broker and its proxy while consumers hold unacknowledged messages."""
 
-from ..actors import AWAIT_MS, Consumer, shown, text
+from ..deployment.target import Capability
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
-from ..stage import Stage
-from ..targets.target import Capability
+from ..sdk.actors import AWAIT_MS, Consumer, shown, text
+from ..sdk.stage import Stage
 from .broker_restart import see_clients_go_on
 
 OFTEN = {"flushConsumerOffsetInterval": "500"}

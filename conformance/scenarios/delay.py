@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..actors import Consumer, Producer, text
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, Producer, text
+from ..sdk.stage import Stage
 
 DAY_MS = 24 * 3600 * 1000
 

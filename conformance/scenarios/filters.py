@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..actors import Style
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Style
+from ..sdk.stage import Stage
 from .retry import SECONDS, SHORT_LEVELS
 
 Expression = str | Mapping[str, str]

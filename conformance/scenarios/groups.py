@@ -2,10 +2,10 @@
 
 import itertools
 
-from ..actors import Style, comparison
-from ..bulk import COUNT, MESSAGE_GROUPS, QUEUES, in_turn, order_of, send_bulk
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Style, comparison
+from ..sdk.bulk import COUNT, MESSAGE_GROUPS, QUEUES, in_turn, order_of, send_bulk
+from ..sdk.stage import Stage
 
 ROUNDS_MAX = 60
 OVERLAP_SECONDS = 0.3

@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from ..actors import Consumer, Producer, shown
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, Producer, shown
+from ..sdk.stage import Stage
 
 SHORTEST_MS = 10_000
 LONGER_MS = 40_000

@@ -3,9 +3,9 @@
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC, LMQ_PREFIX
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import text
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import text
+from ..sdk.stage import Stage
 
 LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
 

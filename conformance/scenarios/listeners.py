@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, text
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, text
+from ..sdk.stage import Stage
 from .order import send_four
 
 SECONDS = 240.0

@@ -1,8 +1,8 @@
 """Lite pull consumers, which poll, seek and commit explicitly."""
 
-from ..actors import Consumer, text
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, text
+from ..sdk.stage import Stage
 
 
 def _polled(s: Stage, consumer: Consumer, last: str) -> list[str]:

@@ -3,11 +3,11 @@
 from rocketmq_testkit.emulator.message.names import dlq_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, shown, text
-from ..bulk import COUNT, QUEUES, order_of, send_bulk
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, shown, text
+from ..sdk.bulk import COUNT, QUEUES, order_of, send_bulk
+from ..sdk.stage import Stage
 
 SECONDS = 150.0
 INVISIBLE_MS = 10_000

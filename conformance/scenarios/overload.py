@@ -5,12 +5,12 @@ from contextlib import suppress
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import AWAIT_MS
+from ..deployment.target import Capability
 from ..drivers.process import DriverError
+from ..helpers.disk import CAN_BE_FULL, FULL, FULL_BESIDE, TOO_LATE, until_full
 from ..scenario import scenario
-from ..stage import Stage
-from ..targets.target import Capability
-from ..worlds.disk import CAN_BE_FULL, FULL, FULL_BESIDE, TOO_LATE, until_full
+from ..sdk.actors import AWAIT_MS
+from ..sdk.stage import Stage
 from .several_brokers import on_both
 
 BUSY: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer
+from ..sdk.stage import Stage
 
 READ, WRITE = 4, 2
 PROPERTY_BYTES = 40_000

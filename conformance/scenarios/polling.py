@@ -1,9 +1,9 @@
 """Long polling: requests that wait for messages."""
 
-from ..actors import AWAIT_MS, shown
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import AWAIT_MS, shown
+from ..sdk.stage import Stage
 
 SECOND_FORM = {"enableRetryTopicV2": "true", "retrieveMessageFromPopRetryTopicV1": "false"}
 INVISIBLE_MS = 10_000

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ..actors import text
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import text
+from ..sdk.stage import Stage
 
 
 @scenario("QueryMessageProcessor.queryMessage", verbs={"admin", "query"})

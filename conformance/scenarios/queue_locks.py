@@ -4,10 +4,10 @@ import itertools
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import comparison, text
-from ..bulk import COUNT, QUEUES, in_turn, order_of, send_bulk
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import comparison, text
+from ..sdk.bulk import COUNT, QUEUES, in_turn, order_of, send_bulk
+from ..sdk.stage import Stage
 
 ROUNDS_MAX = 60
 OVERLAP_SECONDS = 0.3

@@ -3,9 +3,9 @@
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, text
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, text
+from ..sdk.stage import Stage
 
 
 def _made(s: Stage, attribute: str) -> str:

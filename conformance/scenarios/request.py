@@ -2,9 +2,9 @@
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import shown
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import shown
+from ..sdk.stage import Stage
 
 
 def _known(s: Stage, group: str, topic: str) -> bool:

@@ -5,9 +5,9 @@ import time
 from rocketmq_testkit.emulator.message.names import dlq_topic, pop_retry_topic, retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, text
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, text
+from ..sdk.stage import Stage
 
 SECONDS = 150.0
 """Remoting clients receive a failed message again after 10 s and after 30 s; waiting polls do not notice it."""

@@ -1,9 +1,9 @@
 """Asynchronous, oneway and batch sends, and sends to a chosen queue."""
 
-from ..actors import comparison
-from ..bulk import COUNT, send_bulk
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import comparison
+from ..sdk.bulk import COUNT, send_bulk
+from ..sdk.stage import Stage
 
 
 def _see_all_sent_by(s: Stage, verb: str) -> None:

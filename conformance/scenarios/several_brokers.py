@@ -7,11 +7,11 @@ from functools import partial
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import PRIMING, Consumer, Producer, text
+from ..deployment.target import Capability
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
-from ..stage import Stage
-from ..targets.target import Capability
+from ..sdk.actors import PRIMING, Consumer, Producer, text
+from ..sdk.stage import Stage
 
 THERE = "broker-b"
 BOTH: Mapping[str, str] = {"beside.brokerName": THERE, "proxy.proxyMode": "CLUSTER"}

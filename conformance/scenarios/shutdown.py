@@ -2,9 +2,9 @@
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Style
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Style
+from ..sdk.stage import Stage
 
 
 def _comes_and_goes(s: Stage, style: Style) -> None:

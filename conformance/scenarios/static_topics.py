@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, Producer
 from ..drivers.process import Fields
+from ..helpers.static_topics import Part, make_static, part, static_topic
 from ..scenario import scenario
-from ..stage import PATIENCE_SECONDS, Stage
-from ..worlds.static_topics import Part, make_static, part, static_topic
+from ..sdk.actors import Consumer, Producer
+from ..sdk.stage import PATIENCE_SECONDS, Stage
 from .several_brokers import BOTH, SEVERAL, THERE, sent_in_the_end
 
 SENDS = 4

@@ -1,9 +1,9 @@
 """Consumers of several topics, and topics that do not exist."""
 
-from ..actors import comparison
 from ..drivers.process import DriverError
 from ..scenario import scenario
-from ..stage import Stage, stable
+from ..sdk.actors import comparison
+from ..sdk.stage import Stage, stable
 
 
 @scenario(

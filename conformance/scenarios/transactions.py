@@ -2,9 +2,9 @@
 
 from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC
 
-from ..actors import Consumer, Producer, text
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.actors import Consumer, Producer, text
+from ..sdk.stage import Stage
 
 CHECK_SECONDS = 100.0
 """Timeout for a check: the broker scans every 30 s, and checks half messages older than 6 s."""

@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from ..likely_cause import differing_keys
-from ..worlds.cluster import first_broker
-from ..worlds.connections import open_connection
-from .target import REFERENCE_VERSION, Access, Capability, Place, Target, TargetError
+from ..context.cluster import first_broker
+from ..context.connections import open_connection
+from ..deployment.target import REFERENCE_VERSION, Access, Capability, Place, Target, TargetError
+from .likely_cause import differing_keys
 
 REACHED_WITHIN_SECONDS = 10.0
 WAIT_SECONDS = 15.0

@@ -26,12 +26,12 @@ from typing import Self
 
 from rocketmq_testkit.fixtures.network.certificates import process_authority, write_pem
 
+from ..deployment.target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError, of_each
 from ..drivers.build import build
-from ..drivers.java_build import JAVA_TOOLS, copy_jars
-from ..drivers.recipe import Launch, Recipe, Workshop
+from ..drivers.toolchains.java_build import JAVA_TOOLS, copy_jars
+from ..drivers.toolchains.recipe import Launch, Recipe, Workshop
 from .ports import Ports
 from .registration import wait_registered
-from .target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError, of_each
 
 START_SECONDS = 240.0
 """Startup timeout; an idle machine needs 6 s."""

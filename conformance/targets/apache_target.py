@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ..deployment.target import COMMON_SETTINGS, FULL_FROM, Access, Capability, Place, Target, TargetError, own_user
 from .address import AddressPlace
 from .apache import ApacheBroker
 from .class_archive import quick_start
-from .target import COMMON_SETTINGS, FULL_FROM, Access, Capability, Place, Target, TargetError, own_user
 
 _ABLE = frozenset(
     {

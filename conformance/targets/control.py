@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ..deployment.target import Access, Capability, Place, Target, TargetError
 from .address import AddressPlace, AddressTarget
 from .emulator import EmulatorTarget
-from .target import Access, Capability, Place, Target, TargetError
 
 _HEADERS = {"content-type": "application/json"}
 _ANSWER_SECONDS = 60.0

@@ -3,7 +3,7 @@
 import random
 import socket
 
-from .target import TargetError
+from ..deployment.target import TargetError
 
 FIRST, END = 20_000, 32_000
 """Below the ephemeral ports, any of which the system might assign before the broker binds it."""

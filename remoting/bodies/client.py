@@ -17,13 +17,12 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionData,
 )
 
-from ..request.broker_requests import host_text
 from ..wire.fields import Int, Long, wire
 from ..wire.json_values import long
 from ..wire.lenient_json import ObjectMap
 from .bean import NULL_KEY, Bean, bean
 from .reading import loads, null_body
-from .writing import dumps, queue_map
+from .writing import dumps, host_text, queue_map
 
 _HEARTBEAT = "org.apache.rocketmq.remoting.protocol.heartbeat"
 

@@ -9,6 +9,11 @@ from rocketmq_testkit.emulator.operations import MessageQueue
 dumps = orjson.dumps
 
 
+def host_text(host: tuple[str, int]) -> str:
+    """Return `address:port`. As in Java, an IPv6 address has no brackets."""
+    return f"{host[0]}:{host[1]}"
+
+
 def message_queue(queue: MessageQueue) -> dict[str, Any]:
     """Return a queue as a JSON object."""
     return {"brokerName": queue.broker_name, "queueId": queue.queue_id, "topic": queue.topic}

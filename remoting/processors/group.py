@@ -204,7 +204,7 @@ def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
         config = call.service.broker_config
         broker = BrokerMember(config.broker_cluster_name, config.broker_name, [config.broker_id])
         result = TopicListResult(result.topics, broker)
-    return call.answer(None, None, route.topic_list(call, result))
+    return call.answer(None, None, route.topic_list(call.broker_address, result))
 
 
 @TABLE.processor(

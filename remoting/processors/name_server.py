@@ -99,7 +99,7 @@ def _route(call: RemotingCall, result: RouteResult) -> bytes:
     header = call.header
     assert isinstance(header, GetRouteInfoRequestHeader)
     strict = header.accept_standard_json_only or call.version >= VERSION_STRICT_ROUTE_JSON
-    return call.answer(None, None, route.route(call, result, strict=strict))
+    return call.answer(None, None, route.route(call.broker_address, result, strict=strict))
 
 
 @TABLE.processor(
@@ -111,7 +111,7 @@ def get_route_info(call: RemotingCall, header: GetRouteInfoRequestHeader, body: 
 
 
 def _cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
-    return call.answer(None, None, route.cluster_info(call, result))
+    return call.answer(None, None, route.cluster_info(call.broker_address, result))
 
 
 @TABLE.processor(RequestCode.GET_BROKER_CLUSTER_INFO, header=NoHeader, rights=no_rights, answer=_cluster_info)
@@ -121,7 +121,7 @@ def get_cluster_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBr
 
 
 def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
-    return call.answer(None, None, route.topic_list(call, result))
+    return call.answer(None, None, route.topic_list(call.broker_address, result))
 
 
 @TABLE.processor(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, header=NoHeader, rights=no_rights, answer=_topic_list)

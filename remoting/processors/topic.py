@@ -202,7 +202,7 @@ def get_topic_stats(call: RemotingCall, header: GetTopicStatsInfoRequestHeader, 
 
 
 def _names(call: RemotingCall, result: TopicListResult) -> bytes:
-    return call.answer(None, None, route.topic_list(call, result))
+    return call.answer(None, None, route.topic_list(call.broker_address, result))
 
 
 @TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, header=NoHeader, rights=no_rights, answer=_names)

@@ -152,7 +152,7 @@ def get_runtime_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBr
 
 
 def _replication(call: RemotingCall, result: HaStatusResult) -> bytes:
-    return call.answer(None, None, replication.ha_status(call, result))
+    return call.answer(None, None, replication.ha_status(call.broker_address, result))
 
 
 @TABLE.processor(RequestCode.GET_BROKER_HA_STATUS, header=NoHeader, rights=no_rights, answer=_replication)

@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator.gate.effects import (
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.emulator.operations import MessageQueue
 
-from ..bodies.writing import dumps, message_queue, queue_map
+from ..bodies.writing import dumps, host_text, message_queue, queue_map
 from ..wire.answer_frame import HEAD
 from ..wire.command import ONEWAY, VERSION_5_3_3
 from .request_code import RequestCode
@@ -55,11 +55,6 @@ def encode(opaque: int, effect: Effect) -> bytes:
     code = PUSHED[type(effect)]
     ext, body = _FIELDS[type(effect)](effect)
     return request(opaque, code, 0 if isinstance(effect, Question) else ONEWAY, ext, body)
-
-
-def host_text(host: tuple[str, int]) -> str:
-    """Return `address:port`. As in Java, an IPv6 address has no brackets."""
-    return f"{host[0]}:{host[1]}"
 
 
 def _ids_changed(effect: NotifyConsumerIdsChanged) -> tuple[dict[str, str], bytes]:

@@ -3,10 +3,11 @@
 A call knows the client's channel and how to encode the outcome. It must not know what the operation means.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
-from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError, TurnedAway
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import NO_ANSWER
@@ -14,10 +15,58 @@ from rocketmq_testkit.emulator.operations import NO_ANSWER
 from ..wire.answer_frame import answer
 from ..wire.ext_fields import Header
 
-if TYPE_CHECKING:
-    from ..server.dispatcher import RemotingService
-    from ..server.server_channel import RemotingChannel
-    from .request_table import Processor
+
+class CallChannel(Channel, Protocol):
+    """The connection of a client: the gate's channel, and the way back for responses."""
+
+    @property
+    def peer_address(self) -> tuple[str, int]:
+        """The client's end of the TCP connection; it becomes the born host of messages."""
+
+    @property
+    def local_address(self) -> tuple[str, int]:
+        """The server's end of the TCP connection."""
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame to the client."""
+
+
+BrokerAddress = Callable[[str, int, CallChannel], str]
+"""(broker name, broker id, requesting channel) -> the `host:port` under which that client reaches that broker."""
+
+
+class Port(Protocol):
+    """The listening port that received a request."""
+
+    @property
+    def broker_config(self) -> BrokerConfig:
+        """The configuration of the port's broker; defaults if it serves a name server only."""
+
+    @property
+    def broker_address(self) -> BrokerAddress:
+        """Looks up addresses of brokers for a client."""
+
+    def engine_time_ms(self, client_ms: int, /) -> int:
+        """Convert a client's timestamp close to now (ms since the epoch) to the engine's time."""
+
+    def report_bug(self, bug: BaseException, /) -> None:
+        """Log an error of the protocol layer."""
+
+
+class Wording(Protocol):
+    """Encodes the outcomes of one request code."""
+
+    @property
+    def label(self) -> str:
+        """The request's name in journals."""
+
+    @property
+    def answer(self) -> "Callable[[RemotingCall, Any], bytes]":
+        """Makes the frame of a result."""
+
+    @property
+    def refuse(self) -> "Callable[[RemotingCall, EngineError], bytes]":
+        """Makes the frame of a refusal."""
 
 
 class RemotingCall:
@@ -30,9 +79,9 @@ class RemotingCall:
 
     def __init__(
         self,
-        service: "RemotingService",
-        channel: "RemotingChannel",
-        processor: "Processor",
+        service: Port,
+        channel: CallChannel,
+        processor: Wording,
         opaque: int,
         oneway: bool,
         version: int,
@@ -93,7 +142,7 @@ class NoticeCall:
 
     active = False
 
-    def __init__(self, channel: "RemotingChannel", label: str) -> None:
+    def __init__(self, channel: CallChannel, label: str) -> None:
         self.channel = channel
         self.label = label
 

@@ -23,7 +23,7 @@ from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
 from ..processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
 from ..processors.unserved import UNSERVED, Reason
 from ..request import authorization as access
-from ..request.call import NoticeCall, RemotingCall
+from ..request.call import BrokerAddress, NoticeCall, RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import Processor, Role
 from ..request.required_rights import no_rights
@@ -46,9 +46,6 @@ class BrokerNode(Node, Protocol):
     def count_connection(self, what: str) -> None:
         """Count a connection that was opened or closed."""
 
-
-BrokerAddress = Callable[[str, int, RemotingChannel], str]
-"""(broker name, broker id, client's channel) -> the `host:port` at which that client reaches that broker."""
 
 Log = Callable[[str], None]
 

@@ -4,14 +4,21 @@ Frames that are sent while received bytes are handled are collected and written 
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rocketmq_testkit.emulator.gate.effects import CloseConnection, Effect, Question
 
 from ..request import broker_requests as push
 
-if TYPE_CHECKING:
-    from .dispatcher import RemotingService
+
+class Numbers(Protocol):
+    """The counters of a listening port."""
+
+    def next_channel_id(self, peer: tuple[str, int], local: tuple[str, int], /) -> str:
+        """The id of a new channel."""
+
+    def next_opaque(self) -> int:
+        """The opaque of the next request that the broker sends."""
 
 
 class RemotingChannel:
@@ -26,7 +33,7 @@ class RemotingChannel:
         "_awaited",
         "_close",
         "_collected",
-        "_service",
+        "_numbers",
         "_write",
         "active",
         "channel_id",
@@ -37,18 +44,18 @@ class RemotingChannel:
 
     def __init__(
         self,
-        service: "RemotingService",
+        numbers: Numbers,
         peer_address: tuple[str, int],
         local_address: tuple[str, int],
         write: Callable[[bytes], None],
         close: Callable[[], None] | None = None,
     ) -> None:
-        self._service = service
+        self._numbers = numbers
         self._write = write
         self._close = close
         self._collected: list[bytes] | None = None
         self._awaited: dict[int, int] = {}
-        self.channel_id = service.next_channel_id(peer_address, local_address)
+        self.channel_id = numbers.next_channel_id(peer_address, local_address)
         self.peer_address = peer_address
         self.remote_address = peer_address
         self.local_address = local_address
@@ -69,7 +76,7 @@ class RemotingChannel:
             if self._close is not None:
                 self._close()
             return
-        opaque = self._service.next_opaque()
+        opaque = self._numbers.next_opaque()
         if isinstance(effect, Question):
             self._awaited[opaque] = effect.ticket
         self.send(push.encode(opaque, effect))

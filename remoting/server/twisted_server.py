@@ -13,7 +13,8 @@ from rocketmq_testkit.emulator.gate.gate import Gate, Node
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from .dispatcher import BrokerAddress, BrokerNode, Log, RemotingService, Strangers
+from ..request.call import BrokerAddress
+from .dispatcher import BrokerNode, Log, RemotingService, Strangers
 from .server_channel import RemotingChannel
 from .server_connection import ServerConnection
 

@@ -13,8 +13,8 @@ from itertools import count
 from typing import Any
 
 import pytest
-from pyspark_rocketmq.cluster import Cluster
-from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.cluster.cluster import Cluster
+from pyspark_rocketmq.options.options import source_options
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC

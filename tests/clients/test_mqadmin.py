@@ -6,7 +6,7 @@ from typing import Protocol
 
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Driver, body
-from rocketmq_testkit.conformance.settings import KEEPING
+from rocketmq_testkit.conformance.helpers.settings import KEEPING
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode

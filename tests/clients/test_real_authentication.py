@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 from interrupted_run import COMMAND
+from rocketmq_testkit.conformance.context.grpc import Grpc
+from rocketmq_testkit.conformance.context.remoting import Remoting
+from rocketmq_testkit.conformance.deployment.target import Access
 from rocketmq_testkit.conformance.drivers.process import Addresses, DriverError, start
 from rocketmq_testkit.conformance.targets.address import AddressPlace
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
-from rocketmq_testkit.conformance.targets.target import Access
-from rocketmq_testkit.conformance.worlds.grpc import Grpc
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import Credentials

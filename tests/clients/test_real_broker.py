@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 from interrupted_run import COMMAND, Moment, interrupted
-from rocketmq_testkit.conformance.case import all_cases
 from rocketmq_testkit.conformance.command import main
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.context.remoting import Remoting
+from rocketmq_testkit.conformance.deployment.target import Place, TargetError
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.conformance.runner.run import carry_out
 from rocketmq_testkit.conformance.targets.apache_target import ApachePlace, ApacheTarget
 from rocketmq_testkit.conformance.targets.choose import target as choose
-from rocketmq_testkit.conformance.targets.target import Place, TargetError
-from rocketmq_testkit.conformance.truth import Truth
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 FEW = "limits.names_of_topics_have_few_characters or pop.a_popped_message_is_hidden"

@@ -6,9 +6,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from rocketmq_testkit.conformance.deployment.target import TargetError
 from rocketmq_testkit.conformance.targets import apache
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
-from rocketmq_testkit.conformance.targets.target import TargetError
 
 
 def test_one_that_was_stopped_before_its_start() -> None:

@@ -7,16 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
-from rocketmq_testkit.conformance.case import Case, all_cases
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.case import Case
+from rocketmq_testkit.conformance.context.remoting import Remoting
+from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS, Capability, TargetError
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.conformance.runner.run import Run, carry_out
 from rocketmq_testkit.conformance.scenario import scenario, scenarios_of
-from rocketmq_testkit.conformance.stage import Stage
+from rocketmq_testkit.conformance.sdk.stage import Stage
 from rocketmq_testkit.conformance.targets.choose import target as choose
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.targets.target import COMMON_SETTINGS, Capability, TargetError
-from rocketmq_testkit.conformance.truth import Truth
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode

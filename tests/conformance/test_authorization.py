@@ -6,15 +6,15 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from rocketmq_testkit.conformance.case import all_cases
-from rocketmq_testkit.conformance.outcome import Verdict
+from rocketmq_testkit.conformance.context.authorization import authorization
+from rocketmq_testkit.conformance.context.grpc import Grpc
+from rocketmq_testkit.conformance.context.remoting import Remoting
+from rocketmq_testkit.conformance.deployment.target import Access, Tls
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.outcome import Verdict
+from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.conformance.runner.work import run_case
 from rocketmq_testkit.conformance.targets.address import AddressPlace, AddressTarget
-from rocketmq_testkit.conformance.targets.target import Access, Tls
-from rocketmq_testkit.conformance.truth import Truth
-from rocketmq_testkit.conformance.worlds.authorization import authorization
-from rocketmq_testkit.conformance.worlds.grpc import Grpc
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import Credentials, signature
 from rocketmq_testkit.remoting.request.request_code import RequestCode

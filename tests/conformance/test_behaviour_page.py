@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pages
 import pytest
-from rocketmq_testkit.conformance import behaviour_page, explained
-from rocketmq_testkit.conformance.case import Case, all_cases
-from rocketmq_testkit.conformance.scenario import TRUTH_FOLDER, Scenario, all_scenarios
-from rocketmq_testkit.conformance.truth import Truth
+from rocketmq_testkit.conformance.case import Case
+from rocketmq_testkit.conformance.discovery import all_cases, all_scenarios
+from rocketmq_testkit.conformance.outcomes import explained
+from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.pages import behaviour_page
+from rocketmq_testkit.conformance.scenario import TRUTH_FOLDER, Scenario
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| (.*) \| `([a-z0-9_.]+)` \| (remoting|grpc|both) \| (.+) \| (.+) \|$", re.MULTILINE)

@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance.drivers import class_archive
 from rocketmq_testkit.conformance.drivers.build import build
 from rocketmq_testkit.conformance.drivers.mqadmin import MQADMIN
-from rocketmq_testkit.conformance.drivers.recipe import BuildError, Launch, Recipe
 from rocketmq_testkit.conformance.drivers.registry import RECIPES, recipe
+from rocketmq_testkit.conformance.drivers.toolchains import class_archive
+from rocketmq_testkit.conformance.drivers.toolchains.recipe import BuildError, Launch, Recipe
 
 JAVA = [each for each in (*RECIPES, MQADMIN) if each.language == "java"]
 HELLO = b'{"i": 0, "do": "hello"}\n{"i": 1, "do": "exit"}\n'

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from possible_codes import possible_codes
-from rocketmq_testkit.conformance.case import Case, Protocol, all_cases
-from rocketmq_testkit.conformance.explained import UNPROVOKED
+from rocketmq_testkit.conformance.case import Case, Protocol
+from rocketmq_testkit.conformance.context.grpc import Grpc
+from rocketmq_testkit.conformance.context.grpc_answer import Received
+from rocketmq_testkit.conformance.context.remoting import Remoting
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.explained import UNPROVOKED
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.worlds.grpc import Grpc
-from rocketmq_testkit.conformance.worlds.grpc_answer import Received
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.emulator.gate.journal import Entry
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode

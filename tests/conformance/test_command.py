@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from rocketmq_testkit.conformance import command
-from rocketmq_testkit.conformance.case import all_cases
 from rocketmq_testkit.conformance.command import main
-from rocketmq_testkit.conformance.truth import Truth
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.fixtures import Emulator
 
 SENT = "(send.a_message_is_stored and not grpc)"

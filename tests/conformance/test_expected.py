@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance.expected import Expected, ExpectedError
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.expected import Expected, ExpectedError
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 
 SEEN = [("sent", {"code": 17})]
 ENTRY = {"reason": "ours", "seen": [["sent", {"code": 17}]]}

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import pytest
 from rocketmq_testkit.conformance.command import main
+from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS
 from rocketmq_testkit.conformance.outputs import shown
-from rocketmq_testkit.conformance.targets.target import COMMON_SETTINGS
 from rocketmq_testkit.fixtures import Emulator
 
 VOID = frozenset({"meta", "input", "br", "col"})

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.conformance.placeholders import Placeholders
+from rocketmq_testkit.conformance.context.placeholders import Placeholders
 
 
 @pytest.fixture

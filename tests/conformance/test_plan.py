@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from rocketmq_testkit.conformance.deployment.target import Capability, TargetError
 from rocketmq_testkit.conformance.runner.plan import SelectionError, matcher
 from rocketmq_testkit.conformance.targets.address import AddressTarget
 from rocketmq_testkit.conformance.targets.apache_target import ApacheTarget
 from rocketmq_testkit.conformance.targets.choose import target
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.targets.target import Capability, TargetError
 
 
 @pytest.mark.parametrize(

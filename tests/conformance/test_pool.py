@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable
 
 import pytest
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.runner.pool import LONG_SECONDS, Line, Pool, Work
 
 SECONDS_MAX = 20.0

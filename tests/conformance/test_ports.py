@@ -3,9 +3,9 @@
 import socket
 
 import pytest
+from rocketmq_testkit.conformance.deployment.target import TargetError
 from rocketmq_testkit.conformance.targets import ports
 from rocketmq_testkit.conformance.targets.ports import SIZE, Ports
-from rocketmq_testkit.conformance.targets.target import TargetError
 
 TWO_BLOCKS = 2 * SIZE + 1
 

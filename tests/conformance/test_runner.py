@@ -8,17 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance import explained
-from rocketmq_testkit.conformance.case import Case, CaseError, all_cases, cases_of, grpc_case, remoting_case
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.case import Case, CaseError, cases_of, grpc_case, remoting_case
+from rocketmq_testkit.conformance.context.grpc import Grpc
+from rocketmq_testkit.conformance.context.remoting import Remoting
+from rocketmq_testkit.conformance.deployment.target import Capability, Place, TargetError
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes import explained
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.conformance.runner.attempts import first_expected
 from rocketmq_testkit.conformance.runner.run import Run, carry_out, record
 from rocketmq_testkit.conformance.runner.work import run_case
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.targets.target import Capability, Place, TargetError
-from rocketmq_testkit.conformance.truth import Truth
-from rocketmq_testkit.conformance.worlds.grpc import Grpc
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 

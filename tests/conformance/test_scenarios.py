@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from rocketmq_testkit.conformance import explained
-from rocketmq_testkit.conformance.actors import Style, comparison, order
 from rocketmq_testkit.conformance.case import CaseError
+from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION, Capability
+from rocketmq_testkit.conformance.discovery import all_scenarios
 from rocketmq_testkit.conformance.drivers import registry
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes import explained
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.conformance.runner.crews import Crews
 from rocketmq_testkit.conformance.runner.scenario_work import PIECE_MAX, scenario_works
-from rocketmq_testkit.conformance.scenario import Scenario, all_scenarios, scenario, scenarios_of, truth_of
-from rocketmq_testkit.conformance.stage import Stage, stable
+from rocketmq_testkit.conformance.scenario import Scenario, scenario, scenarios_of, truth_of
+from rocketmq_testkit.conformance.sdk.actors import Style, comparison, order
+from rocketmq_testkit.conformance.sdk.stage import Stage, stable
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION, Capability
-from rocketmq_testkit.conformance.truth import Truth
 
 
 @scenario("SendMessageProcessor", verbs={"send"})
@@ -64,7 +65,7 @@ def test_there_are_scenarios_with_ids_of_their_own() -> None:
 
 def test_records_are_of_scenarios_that_there_are() -> None:
     """Every record and every explained difference belongs to an existing scenario and SDK."""
-    truth, folder = Truth(), Path(explained.__file__).parent / "recorded" / REFERENCE_VERSION / "scenarios"
+    truth, folder = Truth(), Path(explained.__file__).parents[1] / "recorded" / REFERENCE_VERSION / "scenarios"
     known = {each.id_with(sdk) for each in all_scenarios() for sdk in registry.names()}
     recorded = {
         f"{file.stem}.{name}"

@@ -2,10 +2,10 @@
 
 import io
 
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.truth import Record
 from rocketmq_testkit.conformance.report.terminal import Terminal
 from rocketmq_testkit.conformance.runner.run import Run
-from rocketmq_testkit.conformance.truth import Record
 
 GOOD = Outcome("send.good", "emulator", Verdict.SAME, 0.1)
 BAD = Outcome("send.bad", "emulator", Verdict.DIFFERS, 2.0, [("sent", 1)], Record("5.3.3", "2026-01-31", [("sent", 0)]))

@@ -5,7 +5,7 @@ import signal
 import threading
 
 import pytest
-from rocketmq_testkit.conformance.undisturbed import undisturbed
+from rocketmq_testkit.conformance.deployment.undisturbed import undisturbed
 
 
 def test_a_signal_has_its_effect_afterwards() -> None:

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance.case import all_cases
+from rocketmq_testkit.conformance.discovery import all_cases, all_scenarios
 from rocketmq_testkit.conformance.drivers import registry
-from rocketmq_testkit.conformance.scenario import all_scenarios, truth_of
-from rocketmq_testkit.conformance.truth import Notes, Truth
-from rocketmq_testkit.conformance.version_page import changes, page, versions
+from rocketmq_testkit.conformance.outcomes.truth import Notes, Truth
+from rocketmq_testkit.conformance.pages.version_page import changes, page, versions
+from rocketmq_testkit.conformance.scenario import truth_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -4,10 +4,10 @@ import socket
 import threading
 
 import pytest
+from rocketmq_testkit.conformance.context.remoting import Remoting
+from rocketmq_testkit.conformance.deployment.target import Access, TargetError
 from rocketmq_testkit.conformance.targets.address import AddressPlace
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.targets.target import Access, TargetError
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.remoting.wire import frame
 from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from rocketmq_testkit.conformance.drivers import build as building
 from rocketmq_testkit.conformance.drivers import registry
-from rocketmq_testkit.conformance.drivers.java_build import copy_jars, lock_of
-from rocketmq_testkit.conformance.drivers.recipe import BuildError, Recipe, Tool, Workshop
+from rocketmq_testkit.conformance.drivers.toolchains.java_build import copy_jars, lock_of
+from rocketmq_testkit.conformance.drivers.toolchains.recipe import BuildError, Recipe, Tool, Workshop
 
 TOY = Path(__file__).parent / "toy_build.py"
 

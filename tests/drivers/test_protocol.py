@@ -15,7 +15,7 @@ from rocketmq_testkit.conformance import drivers
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.build import build
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, start
-from rocketmq_testkit.conformance.drivers.recipe import Launch
+from rocketmq_testkit.conformance.drivers.toolchains.recipe import Launch
 
 NOWHERE = Addresses(namesrv="127.0.0.1:1", endpoint="127.0.0.1:1")
 JAVA = [name for name in registry.names() if registry.recipe(name).language == "java"]

@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 
 import grpc
 import pytest
+from rocketmq_testkit.conformance.context.authorization import authorization
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.process import Addresses, start
-from rocketmq_testkit.conformance.worlds.authorization import authorization
 from rocketmq_testkit.fixtures.network.certificates import Authority
 from rocketmq_testkit.remoting.client import Credentials, signature
 from rocketmq_testkit.remoting.request.request_code import RequestCode

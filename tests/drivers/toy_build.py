@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from rocketmq_testkit.conformance.drivers.build import build
-from rocketmq_testkit.conformance.drivers.recipe import Launch, Recipe, Tool, Workshop
+from rocketmq_testkit.conformance.drivers.toolchains.recipe import Launch, Recipe, Tool, Workshop
 
 
 def make(workshop: Workshop) -> None:

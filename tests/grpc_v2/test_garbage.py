@@ -12,7 +12,7 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.rpc_table import SERVICE
 
-from tests.transport.wire import Peer
+from tests.grpc_v2.transport.wire import Peer
 
 ROUNDS = 20
 

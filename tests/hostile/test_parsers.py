@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from operation_counts import operations
-from pyspark_rocketmq.option import read_options
-from pyspark_rocketmq.options import SinkOptions, SourceOptions
-from pyspark_rocketmq.schema import parse as parse_columns
+from pyspark_rocketmq.options.option import read_options
+from pyspark_rocketmq.options.options import SinkOptions, SourceOptions
+from pyspark_rocketmq.options.schema import parse as parse_columns
 from rocketmq_testkit.emulator.auth.policies import Resource
 from rocketmq_testkit.emulator.config import BrokerConfig, parse_properties
 from rocketmq_testkit.emulator.config.keys import unknown_key
@@ -31,9 +31,9 @@ from rocketmq_testkit.emulator.pop.check_point import Ack, CheckPoint
 from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 from rocketmq_testkit.emulator.schedule.recall_service import RecallHandle
 from rocketmq_testkit.emulator.store import message_store as store
-from rocketmq_testkit.fixtures.control.checks import _object as json_object
-from rocketmq_testkit.fixtures.network.addresses import split_host_port
+from rocketmq_testkit.fixtures.control.schema.checks import _object as json_object
 from rocketmq_testkit.fixtures.options.options import TopicOption
+from rocketmq_testkit.fixtures.values.addresses import split_host_port
 from rocketmq_testkit.fixtures.values.durations import milliseconds
 from rocketmq_testkit.grpc_v2.config.duration_lists import delays_ms, times_ms
 from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("emulator", "remoting", "grpc_v2", "fixtures", "spark")
 SEARCHING = {"search", "split", "sub", "subn", "findall", "finditer"}
 FUNCTIONS = {"compile", "match", "fullmatch", *SEARCHING}
-GIVEN_BY_USERS = {"spark/option.py"}
+GIVEN_BY_USERS = {"spark/options/option.py"}
 """Files that compile a pattern written by a user of Spark for their own topics."""
 
 PUMPED = (

@@ -15,12 +15,12 @@ SUITE = """
 import subprocess
 import sys
 import pytest
-from rocketmq_testkit.emulator import bugs
+from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 
 def test_usual(): pass
 def test_reports(): bugs.note("one\\nline of a traceback")
 def test_starts_a_process_that_reports():
-    code = "from rocketmq_testkit.emulator import bugs; bugs.note('in another process')"
+    code = "from rocketmq_testkit.emulator.kernel import bug_reports as bugs; bugs.note('in another process')"
     subprocess.run([sys.executable, "-c", code], check=True)
 @pytest.mark.provokes_bugs
 def test_provokes(): bugs.note("wanted")
@@ -28,7 +28,7 @@ def test_provokes(): bugs.note("wanted")
 def test_provokes_nothing(): pass
 """
 LATE = """
-from rocketmq_testkit.emulator import bugs
+from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 
 def pytest_runtest_logfinish(nodeid, location):
     bugs.note("too late")
@@ -92,7 +92,7 @@ def test_a_report_outside_of_tests_makes_a_bad_run(
     monkeypatch.setattr(stages, "REPORTS", tmp_path)
     monkeypatch.setattr(stages, "BUGS", tmp_path / "bugs.txt")
     assert stages.conclude([stages.Result("conformance", "", 1.0)], 1.0) == 0
-    code = "from rocketmq_testkit.emulator import bugs; bugs.note('an IndexError')"
+    code = "from rocketmq_testkit.emulator.kernel import bug_reports as bugs; bugs.note('an IndexError')"
     stages.call(sys.executable, "-c", code)
     assert stages.conclude([stages.Result("conformance", "", 1.0)], 1.0) == 1
     assert "an IndexError" in capsys.readouterr().out

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pyspark_rocketmq import replay_command
 from pyspark_rocketmq.audit import command as audit_command
+from pyspark_rocketmq.replay import command as replay_command
 from rocketmq_testkit.conformance import command as conformance_command
 from rocketmq_testkit.fixtures.options import command_options
 

@@ -1,4 +1,4 @@
-"""The allowed imports between folders, checked in the sources."""
+"""The allowed imports between folders and between rooms, checked in the sources."""
 
 import ast
 import sys
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import floors
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +28,7 @@ TWISTED = frozenset(
     {
         "remoting/server/twisted_server.py",
         "grpc_v2/transport/twisted_server.py",
-        "fixtures/control/http.py",
+        "fixtures/control/http/http_connection.py",
         "fixtures/network/eager_transport.py",
         "fixtures/host/event_loop.py",
         "fixtures/host/grpc_server.py",
@@ -168,3 +169,60 @@ def test_a_wrong_import_is_found(file: str, line: str) -> None:
 def test_a_right_import_is_left_alone(file: str, line: str) -> None:
     """The check accepts correct imports."""
     assert [problem for each in imports_of(line, file) for problem in violations(each)] == []
+
+
+@pytest.mark.parametrize("folder", floors.ROOMS)
+def test_a_room_imports_only_rooms_below_it(folder: str) -> None:
+    """No import of a folder leads to a room that is listed after the importing one, not even for type checkers."""
+    assert floors.steps_up(floors.ROOMS[folder], floors.steps(floors.read(folder))) == []
+
+
+@pytest.mark.parametrize("folder", floors.ROOMS)
+def test_the_list_of_rooms_is_complete(folder: str) -> None:
+    """The list has each room that the tree has, once, and no other."""
+    assert sorted(floors.ROOMS[folder]) == sorted({floors.room_of(file) for file in floors.sources(folder)})
+
+
+ROOMS = [(folder, room) for folder, order in floors.ROOMS.items() for room in order if not room.endswith(".py")]
+
+
+@pytest.mark.parametrize(("folder", "room"), ROOMS)
+def test_a_room_has_a_docstring(folder: str, room: str) -> None:
+    """The docstring of a room begins with one line about its idea, which the table of ARCHITECTURE.md shows."""
+    text = ast.get_docstring(ast.parse((ROOT / folder / room / "__init__.py").read_text())) or ""
+
+    assert text.partition("\n")[0].endswith(".")
+    assert not text.startswith("Room ")
+
+
+def test_the_table_of_rooms_is_current() -> None:
+    """`make pages` would change nothing in ARCHITECTURE.md."""
+    assert "\n".join(floors.table()) in (ROOT / "ARCHITECTURE.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from ..attic import view",
+        "from ..attic.view import View",
+        "from .. import attic",
+        "from rocketmq_testkit.emulator.attic import view",
+        "import rocketmq_testkit.emulator.attic.view",
+        "def f():\n    from ..attic import view",
+        "if TYPE_CHECKING:\n    from ..attic.view import View",
+    ],
+)
+def test_an_import_of_a_room_above_is_found(line: str) -> None:
+    """Every way to write an import counts, and none to the room below."""
+    house = {"emulator/cellar/door.py": line, "emulator/attic/__init__.py": "", "emulator/attic/view.py": ""}
+    steps = list(floors.steps(house))
+
+    assert len(steps) == 1
+    assert len(floors.steps_up(["cellar", "attic"], steps)) == 1
+    assert floors.steps_up(["attic", "cellar"], steps) == []
+    assert len(floors.steps_up(["cellar"], steps)) == 1
+
+
+def test_a_room_stands_directly_above_the_highest_that_it_imports() -> None:
+    """Rooms that import no room are on the ground floor."""
+    assert floors.floors(["a", "b", "c", "d"], {"c": {"a"}, "d": {"a", "c"}}) == [["a", "b"], ["c"], ["d"]]

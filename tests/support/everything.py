@@ -9,7 +9,7 @@ from extremes import exchange, usual_body, usual_ext
 from remoting_world import Port
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, write_snapshot
-from rocketmq_testkit.fixtures.control.json_form import entry, jsonable
+from rocketmq_testkit.fixtures.control.schema.json_form import entry, jsonable
 from rocketmq_testkit.fixtures.inspect.direct_api import Direct
 from rocketmq_testkit.remoting.bodies.reading import loads
 from rocketmq_testkit.remoting.processors import PROCESSORS

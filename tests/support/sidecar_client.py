@@ -7,14 +7,14 @@ The control port advances the clock, so that no scenario waits.
 import os
 import sys
 
-from rocketmq_testkit.conformance.outcome import Verdict
+from rocketmq_testkit.conformance.deployment.target import Access
+from rocketmq_testkit.conformance.discovery import all_scenarios
+from rocketmq_testkit.conformance.outcomes.outcome import Verdict
+from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.conformance.runner.crews import Crews
 from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
-from rocketmq_testkit.conformance.scenario import all_scenarios
 from rocketmq_testkit.conformance.targets.address import AddressTarget
 from rocketmq_testkit.conformance.targets.control import ControlledTarget
-from rocketmq_testkit.conformance.targets.target import Access
-from rocketmq_testkit.conformance.truth import Truth
 
 SDKS = ("python", "java-grpc", "java-remoting-4.9")
 SCENARIOS = ("plain.a_simple_consumer_gets_each_message_once", "plain.a_concurrent_consumer_gets_each_message_once")

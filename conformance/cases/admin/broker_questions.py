@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.pops import PopGroup
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup
 from ..pop.peek import peek
 from ..topic.topics import create
 

@@ -4,14 +4,14 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...settings import STRICT, with_keys
-from ...worlds.answer import Answer
-from ...worlds.pops import popping
-from ...worlds.remoting import Remoting, short_names
-from ...worlds.transactions import COMMIT, ROLLBACK, transacting
-from ..send.send_back import back
-from .config import change
+from ...context.answer import Answer
+from ...context.json_text import dumps
+from ...context.remoting import Remoting, short_names
+from ...helpers.broker_config import change
+from ...helpers.pops import popping
+from ...helpers.sends import back
+from ...helpers.settings import STRICT, with_keys
+from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
 
 def _become(t: Remoting, setting: str) -> None:

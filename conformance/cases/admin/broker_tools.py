@@ -4,8 +4,8 @@ from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...worlds.remoting import Remoting
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
 
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")

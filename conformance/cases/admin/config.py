@@ -3,10 +3,9 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import STRICT, with_keys
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from ..cluster.key_values import settings_of
+from ...context.remoting import Remoting
+from ...helpers.broker_config import change, told
+from ...helpers.settings import STRICT, with_keys
 
 DEFAULTS = """
     accessMessageInMemoryMaxRatio allowRecallWhenBrokerNotWriteable broadcastOffsetExpireMaxSecond
@@ -27,17 +26,6 @@ DEFAULTS = """
     transactionCheckInterval transactionOpBatchInterval transactionOpMsgMaxSize useServerSideResetOffset
 """
 """Settings with default values, in addition to those of the first case."""
-
-
-def change(t: Remoting, text: str | bytes) -> Answer:
-    """Change settings with a properties text."""
-    return t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, text.encode() if isinstance(text, str) else text)
-
-
-def told(t: Remoting, *names: str) -> dict[str, str | None]:
-    """Return some settings of the broker's configuration."""
-    settings = settings_of(t.ask(RequestCode.GET_BROKER_CONFIG, {}).body)
-    return {name: settings.get(name) for name in names}
 
 
 @remoting_case("AdminBrokerProcessor.getBrokerConfig")

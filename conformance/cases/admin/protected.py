@@ -4,8 +4,8 @@ from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.pops import popping
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.pops import popping
 
 
 @remoting_case("TopicValidator.isNotAllowedSendTopic")

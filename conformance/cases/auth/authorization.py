@@ -4,11 +4,11 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...settings import GUARDED, REMEMBERING
-from ...worlds.accounts import as_user, entry, give, user
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting, subscription
+from ...context.answer import Answer
+from ...context.json_text import dumps
+from ...context.remoting import Remoting, subscription
+from ...helpers.accounts import as_user, entry, give, user
+from ...helpers.settings import GUARDED, REMEMBERING
 
 
 def missing(answer: Answer) -> str | None:

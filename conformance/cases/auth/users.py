@@ -5,8 +5,8 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...worlds.remoting import Remoting
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
 
 USER: dict[str, object] = {"password": "secret", "userType": "Normal", "userStatus": "enable"}
 ENTRY: dict[str, object] = {

@@ -4,10 +4,10 @@ from rocketmq_testkit.remoting.client import Credentials
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...settings import GUARDED, KEEPING
-from ...worlds.accounts import as_user, ask_for_rights, ask_for_user, entry, user
-from ...worlds.remoting import Remoting
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
+from ...helpers.accounts import as_user, ask_for_rights, ask_for_user, entry, user
+from ...helpers.settings import GUARDED, KEEPING
 
 CREATE, UPDATE = RequestCode.AUTH_CREATE_USER, RequestCode.AUTH_UPDATE_USER
 DELETE, GET, LIST = RequestCode.AUTH_DELETE_USER, RequestCode.AUTH_GET_USER, RequestCode.AUTH_LIST_USER

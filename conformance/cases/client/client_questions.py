@@ -8,9 +8,9 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
 
 PUSH_SECONDS = 5.0
 _STATUS = '{{"messageQueueTable":{{{{"brokerName":"b","queueId":{queue},"topic":"{topic}"}}:{offset}}}}}'

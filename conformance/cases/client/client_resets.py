@@ -4,8 +4,8 @@ from rocketmq_testkit.remoting.client import RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
 
 BY_CLIENTS = {"useServerSideResetOffset": "false"}
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.client import RemotingClient
 
 from ...case import remoting_case
-from ...targets.target import Capability
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...deployment.target import Capability
 
 SAYS_SO: Mapping[str, str] = {"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": "4"}
 LAST_THAT_STAYS, FIRST_THAT_GOES = 475, 476

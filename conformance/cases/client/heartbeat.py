@@ -6,8 +6,8 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting, subscription
+from ...context.answer import Answer
+from ...context.remoting import Remoting, subscription
 
 
 def _clients(t: Remoting, group: str) -> Answer:

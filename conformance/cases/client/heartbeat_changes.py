@@ -7,9 +7,9 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...settings import VARIED, with_keys
-from ...worlds.remoting import Remoting, fate, subscription
+from ...context.json_text import dumps
+from ...context.remoting import Remoting, fate, subscription
+from ...helpers.settings import VARIED, with_keys
 from ..topic.topics import create
 
 EXPIRED_SECONDS = 13

@@ -4,10 +4,10 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...worlds.answer import Answer
-from ...worlds.consumer import consuming
-from ...worlds.grpc import Grpc
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.grpc import Grpc
+from ...context.remoting import Remoting
+from ...helpers.consumer import consuming
 
 REJECTED = {"rejectPullConsumerEnable": "true"}
 

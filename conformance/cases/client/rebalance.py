@@ -7,10 +7,10 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...settings import ODD, VARIED, with_keys
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
+from ...helpers.settings import ODD, VARIED, with_keys
 
 NOTICE_SECONDS = 0.7
 """Seconds after which every notification has arrived."""

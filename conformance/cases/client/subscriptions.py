@@ -6,8 +6,8 @@ from rocketmq_testkit.emulator.message.names import pop_retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import VARIED, with_keys
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.settings import VARIED, with_keys
 
 EXPIRED_SECONDS = int(VARIED["subscriptionExpiredTimeout"]) // 1000
 FORGETFUL = with_keys(VARIED, "subscriptionExpiredTimeout")

@@ -4,7 +4,7 @@ from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
 from .several_brokers import by_broker, see_clusters, share_of, topics_of, until_on_both
 
 WEST = {"beside.brokerName": "broker-w", "beside.brokerClusterName": "west"}

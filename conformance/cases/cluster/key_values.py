@@ -5,18 +5,14 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.broker_config import settings_of
 
 
 def ask(t: Remoting, code: int, ext: Mapping[str, object], body: bytes = b"") -> Answer:
     """Send a request to the name server."""
     return t.ask(code, ext, body, to=t.namesrv)
-
-
-def settings_of(body: bytes) -> dict[str, str]:
-    """Parse a properties text."""
-    return dict(line.split("=", 1) for line in body.decode().splitlines() if "=" in line and line[0] != "#")
 
 
 @remoting_case("KVConfigManager.putKVConfig")

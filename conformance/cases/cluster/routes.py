@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC, SELF_TEST
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
 
 
 @remoting_case("RouteInfoManager.pickupTopicRouteData")

@@ -5,10 +5,10 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...targets.target import Capability
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
+from ...deployment.target import Capability
 
 SECOND = {"beside.brokerName": "broker-b"}
 RESTART = {Capability.ADMIN, Capability.RESTART}

@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
 from .slaves import TABLES_SECONDS, WAITED_FOR, followed
 
 _CHECK_POINT = Struct(">qqqqqqq")

@@ -5,10 +5,10 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, transacting
-from ..send.send_back import back
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.sends import back
+from ...helpers.transactions import COMMIT, transacting
 from .replicas import see_sent_at_once
 from .several_brokers import RESTART, by_broker
 

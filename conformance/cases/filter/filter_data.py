@@ -6,8 +6,8 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import VARIED, with_keys
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.settings import VARIED, with_keys
 
 RED, BLUE, BROKEN = "color = 'red'", "color = 'blue'", "color ="
 

@@ -6,13 +6,12 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import VARIED, with_keys
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, popping
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, transacting
-from ..send.batch import send_batch
-from ..send.send_back import back
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, popping
+from ...helpers.sends import back, send_batch
+from ...helpers.settings import VARIED, with_keys
+from ...helpers.transactions import COMMIT, transacting
 
 EXPRESSIONS: Mapping[str, str] = {"red||green": "TAG", "size > 1": "SQL92", "TAGS = 'red' AND size < 2": "SQL92"}
 """Expressions by type."""

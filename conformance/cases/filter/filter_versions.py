@@ -7,10 +7,10 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...targets.target import Capability
-from ...worlds.filtered import check
-from ...worlds.remoting import Remoting, java_hash, subscription
+from ...context.json_text import dumps
+from ...context.remoting import Remoting, java_hash, subscription
+from ...deployment.target import Capability
+from ...helpers.filtered import check
 
 RESTARTS = frozenset({Capability.ADMIN, Capability.RESTART})
 RED, BLUE = "color = 'red'", "color = 'blue'"

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...settings import ODD, with_keys
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
+from ...helpers.settings import ODD, with_keys
 
 A = (None, "1", "10", "5.5", "abc", "3", "01", "9999999999", "-2", " 1 ", "1e1", "2")
 """Values of the property `a`. Each message's body names its value."""

@@ -1,8 +1,8 @@
-"""SQL92 filters: tokens, names, white space, comments, and ignored text. Part of the corpus of `worlds/filtered.py`."""
+"""SQL92 filters: tokens, names, white space, comments, ignored text. Part of the corpus of `helpers/filtered.py`."""
 
 from ...case import remoting_case
-from ...worlds.filtered import see_outcomes
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.filtered import see_outcomes
 
 
 @remoting_case("SelectorParserTokenManager.getNextToken")

@@ -1,7 +1,7 @@
 """TAG filters: the messages that a tag expression matches."""
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
 
 TAGGED = (
     ("a", "A"),

@@ -6,10 +6,10 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...settings import STRICT, with_keys
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
+from ...helpers.settings import STRICT, with_keys
 
 
 def _make(t: Remoting, **config: Any) -> Answer:

@@ -3,8 +3,8 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting, reply_to
+from ...context.answer import Answer
+from ...context.remoting import Remoting, reply_to
 
 
 def _of_queue(t: Remoting, code: int, topic: str, queue: int = 0, **fields: object) -> Answer:

@@ -7,11 +7,11 @@ from rocketmq_testkit.remoting.client import Credentials
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...json_text import dumps
-from ...settings import GUARDED, REMEMBERING
-from ...worlds.accounts import SECRET, entry, give, signed, user
-from ...worlds.authorization import DATE_TIME, authorization
-from ...worlds.grpc import Grpc
+from ...context.authorization import DATE_TIME, authorization
+from ...context.grpc import Grpc
+from ...context.json_text import dumps
+from ...helpers.accounts import SECRET, entry, give, signed, user
+from ...helpers.settings import GUARDED, REMEMBERING
 
 ALL = entry("*", "All")
 UNAUTHORIZED = pb.UNAUTHORIZED

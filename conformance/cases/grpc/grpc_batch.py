@@ -4,8 +4,8 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...worlds.consumer import Consumer, consuming
-from ...worlds.grpc import Grpc
+from ...context.grpc import Grpc
+from ...helpers.consumer import Consumer, consuming
 
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse")

@@ -6,9 +6,9 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...targets.target import Capability
-from ...worlds.consumer import Consumer, consumer_of
-from ...worlds.grpc import CHECKING, Grpc
+from ...context.grpc import CHECKING, Grpc
+from ...deployment.target import Capability
+from ...helpers.consumer import Consumer, consumer_of
 from .grpc_transaction import checks
 
 OTHER = "broker-b"

@@ -8,8 +8,8 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...settings import STRICT
-from ...worlds.grpc import BAD_GROUPS, Grpc
+from ...context.grpc import BAD_GROUPS, Grpc
+from ...helpers.settings import STRICT
 
 
 @grpc_case("ClientActivity.heartbeat")

@@ -4,8 +4,8 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
-from ...worlds.consumer import consuming
-from ...worlds.grpc import Grpc
+from ...context.grpc import Grpc
+from ...helpers.consumer import consuming
 
 
 @grpc_case("ContextInitPipeline.execute")

@@ -3,8 +3,8 @@
 from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 
 from ...case import grpc_case
-from ...worlds.consumer import consuming
-from ...worlds.grpc import Grpc
+from ...context.grpc import Grpc
+from ...helpers.consumer import consuming
 from ..store.light_queues import DISPATCH, LIGHT
 
 

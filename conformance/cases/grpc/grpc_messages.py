@@ -6,9 +6,9 @@ from typing import Any
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...worlds.consumer import consumer_of, consuming
-from ...worlds.grpc import Grpc
-from ...worlds.grpc_answer import message_shown
+from ...context.grpc import Grpc
+from ...context.grpc_answer import message_shown
+from ...helpers.consumer import consumer_of, consuming
 
 
 @grpc_case("GrpcConverter.buildMessage")

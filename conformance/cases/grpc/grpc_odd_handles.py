@@ -6,10 +6,10 @@ from rocketmq_testkit.emulator.message.names import pop_retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...worlds.consumer import Consumer, consuming
-from ...worlds.grpc import Grpc
-from ...worlds.grpc_answer import Failure
-from ...worlds.handles import forged
+from ...context.grpc import Grpc
+from ...context.grpc_answer import Failure
+from ...helpers.consumer import Consumer, consuming
+from ...helpers.handles import forged
 from .grpc_wait import store
 
 _LARGEST = 2**63 - 1

@@ -4,8 +4,8 @@ KV records are those of popConsumerKVServiceEnable, the buffer is that of enable
 """
 
 from ...case import grpc_case
-from ...worlds.consumer import attempts, consuming
-from ...worlds.grpc import Grpc
+from ...context.grpc import Grpc
+from ...helpers.consumer import attempts, consuming
 from ..pop.pop_buffer import BUFFER
 from ..pop.pop_records import RECORDS
 from .grpc_wait import store

@@ -7,9 +7,9 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...worlds.grpc import Grpc
-from ...worlds.session import Session
-from ...worlds.world import Pending
+from ...context.grpc import Grpc
+from ...context.session import Session
+from ...context.world import Pending
 
 
 class _Client:

@@ -8,9 +8,9 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...settings import STRICT
-from ...worlds.consumer import consuming
-from ...worlds.grpc import BAD_TOPICS, Grpc
+from ...context.grpc import BAD_TOPICS, Grpc
+from ...helpers.consumer import consuming
+from ...helpers.settings import STRICT
 
 
 @grpc_case("RecallMessageActivity.recallMessage")

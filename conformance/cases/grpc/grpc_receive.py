@@ -4,9 +4,9 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
-from ...settings import STRICT
-from ...worlds.consumer import Consumer, attempts, consumer_of, consuming
-from ...worlds.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
+from ...context.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
+from ...helpers.consumer import Consumer, attempts, consumer_of, consuming
+from ...helpers.settings import STRICT
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")

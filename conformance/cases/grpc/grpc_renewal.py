@@ -3,8 +3,8 @@
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...worlds.consumer import Consumer, attempts, consumer_of, consuming
-from ...worlds.grpc import Grpc
+from ...context.grpc import Grpc
+from ...helpers.consumer import Consumer, attempts, consumer_of, consuming
 from .grpc_wait import store
 
 _GIVEN_BACK_SECONDS = 5

@@ -6,9 +6,9 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...settings import STRICT
-from ...worlds.consumer import consumer_of
-from ...worlds.grpc import BAD_TOPICS, Grpc
+from ...context.grpc import BAD_TOPICS, Grpc
+from ...helpers.consumer import consumer_of
+from ...helpers.settings import STRICT
 
 _CACHED_SECONDS = 40
 """Seconds, more than the 20 s after which upstream's proxy refreshes a cached route."""

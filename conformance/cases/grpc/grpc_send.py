@@ -5,9 +5,9 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, dlq_topic, r
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...settings import STRICT
-from ...worlds.consumer import consuming
-from ...worlds.grpc import BAD_TOPICS, Grpc
+from ...context.grpc import BAD_TOPICS, Grpc
+from ...helpers.consumer import consuming
+from ...helpers.settings import STRICT
 
 _DAY_MS = 86_400_000
 

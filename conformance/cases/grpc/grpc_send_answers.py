@@ -8,7 +8,7 @@ from rocketmq_testkit.emulator.message.names import HALF_TOPIC, SCHEDULE_TOPIC, 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...worlds.grpc import Grpc
+from ...context.grpc import Grpc
 
 _AHEAD_MS = 60_000
 _TYPES: Mapping[str, dict[str, Any]] = {

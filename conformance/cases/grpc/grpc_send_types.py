@@ -4,8 +4,8 @@ from rocketmq_testkit.emulator.message.names import dlq_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...settings import STRICT
-from ...worlds.grpc import Grpc
+from ...context.grpc import Grpc
+from ...helpers.settings import STRICT
 
 
 def _messages(t: Grpc, topic: str) -> dict[str, pb.Message]:

@@ -1,8 +1,8 @@
 """Expiry of client settings in the gRPC proxy."""
 
 from ...case import grpc_case
-from ...worlds.consumer import Consumer, consuming
-from ...worlds.grpc import Grpc
+from ...context.grpc import Grpc
+from ...helpers.consumer import Consumer, consuming
 
 LONGER_THAN_KEPT_SECONDS = 135
 HEARTBEAT_SECONDS = 15

@@ -10,11 +10,11 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import grpc_case
-from ...worlds.consumer import consuming
-from ...worlds.grpc import BAD_TOPICS, CHECKING, Grpc
-from ...worlds.grpc_answer import message_shown
-from ...worlds.session import Session
-from ...worlds.transactions import TWO_CHECKS, shown
+from ...context.grpc import BAD_TOPICS, CHECKING, Grpc
+from ...context.grpc_answer import message_shown
+from ...context.session import Session
+from ...helpers.consumer import consuming
+from ...helpers.transactions import TWO_CHECKS, shown
 
 
 @grpc_case("SendMessageActivity.sendMessage")

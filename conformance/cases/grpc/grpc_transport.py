@@ -5,9 +5,9 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
-from ...worlds.consumer import consuming
-from ...worlds.grpc import Grpc
-from ...worlds.grpc_answer import Failure, failure_of
+from ...context.grpc import Grpc
+from ...context.grpc_answer import Failure, failure_of
+from ...helpers.consumer import consuming
 
 _SERVICE = "/apache.rocketmq.v2.MessagingService/"
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...worlds.consumer import Consumer, attempts, consuming
-from ...worlds.grpc import Grpc
-from ...worlds.grpc_answer import Received
+from ...context.grpc import Grpc
+from ...context.grpc_answer import Received
+from ...helpers.consumer import Consumer, attempts, consuming
 from ..pop.pop_retry import SECOND_FORM
 
 _HELD_SECONDS = 1.0

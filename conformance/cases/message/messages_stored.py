@@ -3,7 +3,7 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting, compressed
+from ...context.remoting import Remoting, compressed
 
 
 @remoting_case("SendMessageProcessor.sendMessage")

@@ -6,9 +6,9 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...worlds.consumer import consumer_of
-from ...worlds.grpc import Grpc
-from ...worlds.remoting import Remoting, compressed
+from ...context.grpc import Grpc
+from ...context.remoting import Remoting, compressed
+from ...helpers.consumer import consumer_of
 
 ALGORITHMS = {"none said": 0x0, "LZ4": 0x100, "ZSTD": 0x200, "unknown": 0x700}
 """Compression bits of the sysFlag in addition to the compressed bit; for ZLIB see `messages_stored`."""

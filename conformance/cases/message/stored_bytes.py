@@ -6,9 +6,9 @@ from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient
 from rocketmq_testkit.remoting.client.messages import split_records
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, transacting
-from ..send.send_back import back
+from ...context.remoting import Remoting
+from ...helpers.sends import back
+from ...helpers.transactions import COMMIT, transacting
 
 
 def _born_at(message: ReceivedMessage, ends: dict[str, RemotingClient]) -> str:

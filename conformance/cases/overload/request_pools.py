@@ -13,12 +13,12 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...worlds.answer import Answer
-from ...worlds.consumer import consuming
-from ...worlds.grpc import Grpc
-from ...worlds.remoting import Remoting, short_names
-from ...worlds.transactions import COMMIT, ROLLBACK, transacting
-from ...worlds.world import Pending
+from ...context.answer import Answer
+from ...context.grpc import Grpc
+from ...context.remoting import Remoting, short_names
+from ...context.world import Pending
+from ...helpers.consumer import consuming
+from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
 WITHOUT_SLAVE: Mapping[str, str] = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2", "slaveTimeout": "3000"}
 SHORT: Mapping[str, str] = {

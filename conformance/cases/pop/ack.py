@@ -3,9 +3,9 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.handles import HANDLE_FIELDS, forged
-from ...worlds.pops import all_popped, bodies, one_popped, popping, see_without
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.handles import HANDLE_FIELDS, forged
+from ...helpers.pops import all_popped, bodies, one_popped, popping, see_without
 
 
 @remoting_case("AckMessageProcessor.appendAck")

@@ -5,10 +5,10 @@ from base64 import b64encode
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, bodies, popping
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, bodies, popping
 
 
 def entry(group: PopGroup, handle: str, offsets: list[int]) -> dict[str, object]:

@@ -10,8 +10,8 @@ from rocketmq_testkit.emulator.message.names import revive_topic
 from rocketmq_testkit.emulator.pop.check_point import ACK_TAG, CK_TAG, Ack, CheckPoint
 
 from ...case import remoting_case
-from ...worlds.pops import PopGroup, bodies, popping
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, bodies, popping
 
 REVIVE_QUEUE = 3
 EARLY_MS = 1000

@@ -3,10 +3,10 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.handles import HANDLE_FIELDS, forged
-from ...worlds.pops import all_popped, bodies, one_popped, popping, see_without
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.handles import HANDLE_FIELDS, forged
+from ...helpers.pops import all_popped, bodies, one_popped, popping, see_without
 
 
 def new_handle(old: str, answer: Answer, offset: int) -> str:

@@ -5,11 +5,11 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import ODD, STRICT, VARIED, with_keys
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, popping, see_refused_places
-from ...worlds.remoting import Remoting
-from ...worlds.world import Pending
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...context.world import Pending
+from ...helpers.pops import PopGroup, popping, see_refused_places
+from ...helpers.settings import ODD, STRICT, VARIED, with_keys
 
 
 def notification_fields(group: PopGroup, queue: int = -1, *, poll_ms: int = 0, **fields: object) -> dict[str, object]:

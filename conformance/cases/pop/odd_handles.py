@@ -5,11 +5,11 @@ from collections.abc import Callable
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...worlds.answer import Answer
-from ...worlds.handles import forged
-from ...worlds.pops import PopGroup, bodies, popping
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
+from ...helpers.handles import forged
+from ...helpers.pops import PopGroup, bodies, popping
 from .batch_ack import batch_ack, entry
 
 _ORDERED = "999"

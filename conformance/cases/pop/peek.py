@@ -3,10 +3,10 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import ODD, VARIED, with_keys
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, popping, see_refused_places
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, popping, see_refused_places
+from ...helpers.settings import ODD, VARIED, with_keys
 
 
 def peek(group: PopGroup, queue: int = -1, *, count: int = 32) -> Answer:

@@ -3,9 +3,9 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, popping, see_refused_places
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, popping, see_refused_places
 from .notification import waiting as waiting_notification
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 
 from ...case import remoting_case
-from ...worlds.pops import PopGroup, bodies, popping, record_shown, records_since
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, bodies, popping, record_shown, records_since
 from .batch_ack import batch_ack, entry
 from .notification import notification
 from .peek import peek

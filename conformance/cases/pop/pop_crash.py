@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import remoting_case
-from ...targets.target import Capability
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, bodies, popping
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...deployment.target import Capability
+from ...helpers.pops import PopGroup, bodies, popping
 from .batch_ack import batch_ack, entry
 from .pop_records import RECORDS
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from ...case import remoting_case
-from ...worlds.pops import bodies, popping
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.pops import bodies, popping
 from .notification import waiting as waiting_notification
 from .pop_retry import SECOND_FORM
 

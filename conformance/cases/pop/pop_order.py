@@ -1,8 +1,8 @@
 """Ordered pops: a group has at most one batch of a queue in flight at a time."""
 
 from ...case import remoting_case
-from ...worlds.pops import popping
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.pops import popping
 from .batch_ack import batch_ack, entry
 
 

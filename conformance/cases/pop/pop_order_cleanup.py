@@ -3,9 +3,9 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, popping
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, popping
 
 LONG_MS = 3_600_000
 WRITTEN_SECONDS = 21

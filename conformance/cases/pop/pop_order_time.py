@@ -1,11 +1,11 @@
 """Unblocking of queues popped in order: changes of the invisible duration, and wake-up of held pops."""
 
 from ...case import remoting_case
-from ...settings import ODD, with_keys
-from ...worlds.handles import forged
-from ...worlds.pops import popping
-from ...worlds.remoting import Remoting
-from ...worlds.world import Pending, Stopwatch
+from ...context.remoting import Remoting
+from ...context.world import Pending, Stopwatch
+from ...helpers.handles import forged
+from ...helpers.pops import popping
+from ...helpers.settings import ODD, with_keys
 
 
 def woken(t: Remoting, pending: Pending, watch: Stopwatch, low: float, high: float) -> None:

@@ -3,10 +3,10 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import ODD, STRICT, with_keys
-from ...worlds.pops import popping
-from ...worlds.remoting import Remoting
-from ...worlds.world import Pending, Stopwatch
+from ...context.remoting import Remoting
+from ...context.world import Pending, Stopwatch
+from ...helpers.pops import popping
+from ...helpers.settings import ODD, STRICT, with_keys
 from .notification import waiting as waiting_notification
 from .pop_retry import SECOND_FORM
 

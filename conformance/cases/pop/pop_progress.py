@@ -5,8 +5,8 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.pops import PopGroup, bodies, popping
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, bodies, popping
 
 
 def progress(group: PopGroup, *, everywhere: bool = False) -> list[Any]:

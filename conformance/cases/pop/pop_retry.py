@@ -3,10 +3,10 @@
 from rocketmq_testkit.emulator.message.names import dlq_topic, pop_retry_topic
 
 from ...case import remoting_case
-from ...settings import ODD, VARIED, with_keys
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, popping
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, popping
+from ...helpers.settings import ODD, VARIED, with_keys
 
 FIRST = with_keys(VARIED, "popFromRetryProbability")
 LAST = with_keys(ODD, "popFromRetryProbability")

@@ -1,9 +1,9 @@
 """Initial offset of a group's first pop."""
 
 from ...case import remoting_case
-from ...settings import ODD, with_keys
-from ...worlds.pops import PopGroup, popping
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, popping
+from ...helpers.settings import ODD, with_keys
 
 MIN, MAX = 0, 1
 

@@ -7,9 +7,9 @@ from rocketmq_testkit.emulator.pop.check_point import CK_TAG, CheckPoint
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, bodies, popping
-from ...worlds.remoting import Remoting, compressed
+from ...context.answer import Answer
+from ...context.remoting import Remoting, compressed
+from ...helpers.pops import PopGroup, bodies, popping
 
 ONE_QUEUE: Mapping[str, str] = {"reviveQueueNum": "1", "timerPrecisionMs": "100"}
 """Settings: all check points in one revive queue, readable within 0.3 s of their times."""

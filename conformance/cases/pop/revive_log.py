@@ -7,10 +7,10 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.pops import PopGroup, popping, record_shown, records_since
-from ...worlds.remoting import Remoting
-from ..send.batch import send_batch
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.pops import PopGroup, popping, record_shown, records_since
+from ...helpers.sends import send_batch
 from .batch_ack import batch_ack, entry
 
 

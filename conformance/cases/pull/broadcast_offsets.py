@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
 
 ROUND_SECONDS = 6.5
 """Seconds, longer than the interval between two scans of the tracked offsets."""

@@ -6,9 +6,9 @@ With coldDataFlowControlEnable off, the default, the broker stores the limits bu
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from ..admin.config import told
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.broker_config import told
 
 READ_AHEAD = "dataReadAheadEnable"
 

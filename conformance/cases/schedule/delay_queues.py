@@ -7,7 +7,8 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.timers import due_after
 from .timer_wheel import FINE
 
 LEVELS = 18
@@ -28,13 +29,6 @@ def delay_offsets(t: Remoting) -> Any:
     answer = t.ask(RequestCode.GET_ALL_DELAY_OFFSET)
     t.require(answer.code == 0, f"there are no offsets: {answer}")
     return answer.json["offsetTable"]
-
-
-def due_after(t: Remoting, level: int, place: int, waiting: ReceivedMessage) -> int:
-    """Return the ms from a message's store time to its due time, by its consume queue unit in the level's queue."""
-    unit = {"topic": SCHEDULE_TOPIC, "queueId": level - 1, "index": place, "count": 1}
-    [entry] = t.ask(RequestCode.QUERY_CONSUME_QUEUE, unit).json["queueData"]
-    return int(entry["tagsCode"]) - waiting.store_timestamp
 
 
 @remoting_case("HookUtils.transformDelayLevelMessage")

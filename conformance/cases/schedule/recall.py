@@ -1,32 +1,13 @@
 """RECALL_MESSAGE: recalling a timed message before its delivery."""
 
-from base64 import urlsafe_b64encode
-
 from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage
-from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import STRICT, with_keys
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from ..admin.config import change
-from .timer import handle_of
-
-
-def timed(t: Remoting, topic: str, ms: int, body: str = "timed") -> Answer:
-    """Send a timed message."""
-    return t.send(topic, body, properties={"TIMER_DELAY_MS": str(ms)})
-
-
-def recall(t: Remoting, topic: str | None, handle: str | None) -> Answer:
-    """Recall a message by its handle."""
-    return t.ask(RequestCode.RECALL_MESSAGE, {"producerGroup": "PG", "topic": topic, "recallHandle": handle})
-
-
-def handle(*parts: object) -> str:
-    """Build a recall handle from its parts."""
-    return urlsafe_b64encode(" ".join(map(str, parts)).encode()).decode()
+from ...context.remoting import Remoting
+from ...helpers.broker_config import change
+from ...helpers.settings import STRICT, with_keys
+from ...helpers.timers import handle, handle_of, recall, timed
 
 
 @remoting_case("RecallMessageProcessor.processRequest")

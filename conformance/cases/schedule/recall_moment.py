@@ -1,9 +1,8 @@
 """The latest time for recalling a timed message, shortly before its delivery."""
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from .recall import recall, timed
-from .timer import handle_of
+from ...context.remoting import Remoting
+from ...helpers.timers import handle_of, recall, timed
 
 
 @remoting_case("RecallMessageProcessor.processRequest")

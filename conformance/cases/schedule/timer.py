@@ -1,22 +1,14 @@
 """Timed messages, which wait in rmq_sys_wheel_timer until their delivery time."""
 
-from base64 import urlsafe_b64decode
 from typing import Any
 
 from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.timers import DAY_MS, handle_of
 from .delay import see_delivered
-
-DAY_MS = 86_400_000
-
-
-def handle_of(answer: Answer) -> list[str]:
-    """Return the parts of the recall handle in a response, or an empty list if there is none."""
-    text = answer.fields.get("recallHandle")
-    return [] if text is None else urlsafe_b64decode(text).decode().split(" ")
 
 
 def timed(t: Remoting, topic: str, name: str, value: object, body: str = "timed", **more: Any) -> Answer:

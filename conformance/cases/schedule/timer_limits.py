@@ -4,11 +4,10 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from rocketmq_testkit.remoting.client import batch_body
 
 from ...case import remoting_case
-from ...settings import ODD, VARIED, with_keys
-from ...worlds.remoting import Remoting
-from ..send.batch import send_batch
-from .recall import handle, recall
-from .timer import DAY_MS, handle_of
+from ...context.remoting import Remoting
+from ...helpers.sends import send_batch
+from ...helpers.settings import ODD, VARIED, with_keys
+from ...helpers.timers import DAY_MS, handle, handle_of, recall
 
 NAMES = ("TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS")
 HOUR_MS = 3_600_000

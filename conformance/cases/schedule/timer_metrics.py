@@ -7,10 +7,10 @@ from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...targets.target import Capability
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from .recall import handle, recall
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...deployment.target import Capability
+from ...helpers.timers import handle, recall
 from .timer_wheel import FINE
 
 RESTARTS = frozenset({Capability.ADMIN, Capability.RESTART})

@@ -1,8 +1,8 @@
 """Stopping the timer of a running broker (timerStopEnqueue)."""
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ..admin.config import change
+from ...context.remoting import Remoting
+from ...helpers.broker_config import change
 
 
 @remoting_case("TimerMessageStore.enqueue", tidy=True)

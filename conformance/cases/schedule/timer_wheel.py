@@ -6,9 +6,9 @@ from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, transacting
-from .timer import handle_of
+from ...context.remoting import Remoting
+from ...helpers.timers import handle_of
+from ...helpers.transactions import COMMIT, transacting
 
 FINE = {"timerPrecisionMs": "100", "timerRollWindowSlot": "20"}
 """Slots of 100 ms and a window of 2 s. Messages with longer delays are rolled at the window's end."""

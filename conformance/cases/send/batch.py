@@ -1,25 +1,12 @@
 """Batch sends: several messages in the body of one request."""
 
-from collections.abc import Iterable, Mapping
-from typing import Unpack
-
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, retry_topic
 from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting, short_names
-from ...worlds.send_fields import SendFields
-
-Parts = Iterable[tuple[bytes, Mapping[str, str]]]
-
-
-def send_batch(t: Remoting, topic: str, parts: Parts | bytes, **more: Unpack[SendFields]) -> Answer:
-    """Send a batch as SDKs do: without an id of its own, and with `batch=true`."""
-    fields: SendFields = {"unique": False, "batch": True, **more}
-    body = parts if isinstance(parts, bytes) else batch_body(parts)
-    return t.ask(RequestCode.SEND_BATCH_MESSAGE, short_names(t.send_fields(topic, **fields)), body)
+from ...context.remoting import Remoting
+from ...helpers.sends import send_batch
 
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")

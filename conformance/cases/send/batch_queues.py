@@ -9,10 +9,10 @@ from rocketmq_testkit.remoting.client.messages import split_records
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.sends import send_batch
 from ..topic.topics import create
-from .batch import send_batch
 
 PARTS = [(b"one", {"TAGS": "A", "KEYS": "k"}), (b"two", {"TAGS": "B"}), (b"three", {})]
 

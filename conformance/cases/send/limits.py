@@ -4,8 +4,8 @@ from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC, DLQ_PREFI
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from .batch import send_batch
+from ...context.remoting import Remoting
+from ...helpers.sends import send_batch
 
 BODY_MAX = 4 * 1024 * 1024
 PROPERTIES_MAX = 32767

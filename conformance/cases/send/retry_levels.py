@@ -4,10 +4,10 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, dlq_topic, r
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...worlds.remoting import Remoting
-from ..schedule.delay_queues import due_after
-from .send_back import back, waiting_by_level
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
+from ...helpers.sends import back, waiting_by_level
+from ...helpers.timers import due_after
 
 FIRST_LEVEL, LAST_TRY = 3, 16
 

@@ -3,44 +3,16 @@
 from typing import Any
 
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, dlq_topic, retry_topic
-from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient
+from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.sends import back, waiting_by_level
 
 FAR = 1 << 40
 """A log offset beyond the end of any log."""
 LAST_LEVEL = 18
-
-
-def back(
-    t: Remoting, group: str, place: object, level: object = 0, *, to: RemotingClient | None = None, **fields: object
-) -> Answer:
-    """Send back the message at a log offset, with a delay level."""
-    ext = {
-        "offset": place,
-        "group": group,
-        "delayLevel": level,
-        "originMsgId": "none",
-        "originTopic": "none",
-        "unitMode": False,
-        "maxReconsumeTimes": 16,
-        **fields,
-    }
-    return t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext, to=to)
-
-
-def waiting_by_level(t: Remoting, level: int, begin: int, real_topic: str) -> list[ReceivedMessage]:
-    """Return the messages delayed by a level for a topic, from an offset of the level's queue, once there are any."""
-
-    def look() -> list[ReceivedMessage]:
-        answer = t.pull(SCHEDULE_TOPIC, t.group(name="cases-schedule"), level - 1, begin)
-        found = answer.messages if answer.code == 0 else []
-        return [each for each in found if each.properties.get("REAL_TOPIC") == real_topic]
-
-    return t.until(look, 5)
 
 
 def _retries(t: Remoting, group: str, count: int = 1, seconds: float = 15) -> list[ReceivedMessage]:

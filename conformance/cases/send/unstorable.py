@@ -5,9 +5,9 @@ from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting, short_names
-from ...worlds.transactions import COMMIT, transacting
-from ..schedule.recall import handle, recall
+from ...context.remoting import Remoting, short_names
+from ...helpers.timers import handle, recall
+from ...helpers.transactions import COMMIT, transacting
 from .request_reply import answer_of, asker
 
 TOO_LONG = "x" * 33_000

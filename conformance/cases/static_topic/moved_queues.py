@@ -4,9 +4,9 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from ...worlds.static_topics import make_static, part
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.static_topics import make_static, part
 from ..cluster.several_brokers import SECOND
 from .static_topics import sent, told
 

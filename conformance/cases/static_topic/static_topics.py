@@ -4,10 +4,10 @@ from rocketmq_testkit.remoting.client import decode_messages
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from ...worlds.static_topics import crossed, make_static, part, static_topic
-from ..send.batch import send_batch
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.sends import send_batch
+from ...helpers.static_topics import crossed, make_static, part, static_topic
 from ..topic.topics import delete
 
 

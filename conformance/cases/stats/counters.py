@@ -9,14 +9,14 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.pops import PopGroup, popping
-from ...worlds.remoting import Remoting
-from ..admin.config import told
+from ...context.remoting import Remoting
+from ...helpers.broker_config import told
+from ...helpers.pops import PopGroup, popping
+from ...helpers.sends import back
 from ..pop.batch_ack import batch_ack, entry
 from ..pop.peek import peek
 from ..pop.pop_records import RECORDS
 from ..schedule.delay import delayed
-from ..send.send_back import back
 from .monitoring import SAMPLED_SECONDS, minute, watch
 
 ROUGH: Mapping[str, str] = {"enableDetailStat": "false", "enableScheduleMessageStats": "false"}

@@ -6,13 +6,12 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from ..admin.config import told
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.broker_config import told
+from ...helpers.sends import back, send_batch
 from ..cluster.slaves import WAITED_FOR, followed, known_to_slave
 from ..schedule.delay import delayed
-from ..send.batch import send_batch
-from ..send.send_back import back
 
 SAMPLED_SECONDS = 11
 """Seconds after which a counter has been sampled once."""

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from rocketmq_testkit.emulator.message.names import TRACE_TOPIC, dlq_topic, retry_topic
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, ROLLBACK, transacting
+from ...context.remoting import Remoting
+from ...helpers.sends import back, send_batch
+from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 from ..schedule.delay import delayed
-from ..send.batch import send_batch
-from ..send.send_back import back
 
 SAMPLED_SECONDS = 12
 """Seconds after which the first rate exists."""

@@ -11,13 +11,13 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...worlds.answer import Answer
-from ...worlds.consumer import consuming
-from ...worlds.disk import CAN_BE_FULL
-from ...worlds.grpc import Grpc
-from ...worlds.pops import PopGroup
-from ...worlds.remoting import Remoting
-from ...worlds.world import World
+from ...context.answer import Answer
+from ...context.grpc import Grpc
+from ...context.remoting import Remoting
+from ...context.world import World
+from ...helpers.consumer import consuming
+from ...helpers.disk import CAN_BE_FULL
+from ...helpers.pops import PopGroup
 
 SMALL_FILES: Mapping[str, str] = {
     "mappedFileSizeCommitLog": "1048576",

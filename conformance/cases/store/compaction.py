@@ -4,10 +4,10 @@ from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...worlds.answer import Answer
-from ...worlds.consumer import consumer_of
-from ...worlds.grpc import Grpc
-from ...worlds.remoting import Remoting, short_names
+from ...context.answer import Answer
+from ...context.grpc import Grpc
+from ...context.remoting import Remoting, short_names
+from ...helpers.consumer import consumer_of
 from ..topic.topics import create
 
 SMALL_FILES = {

@@ -1,12 +1,12 @@
 """Sends that wait for a disk flush that does not finish in time."""
 
 from ...case import grpc_case, remoting_case
-from ...worlds.consumer import consuming
-from ...worlds.disk import TOO_LATE
-from ...worlds.grpc import Grpc
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, transacting
-from ..send.send_back import back
+from ...context.grpc import Grpc
+from ...context.remoting import Remoting
+from ...helpers.consumer import consuming
+from ...helpers.disk import TOO_LATE
+from ...helpers.sends import back
+from ...helpers.transactions import COMMIT, transacting
 
 
 @remoting_case("FlushDiskWatcher.run", settings=TOO_LATE)

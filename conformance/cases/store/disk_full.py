@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 from ...case import grpc_case, remoting_case
-from ...worlds.answer import Answer
-from ...worlds.consumer import consuming
-from ...worlds.disk import CAN_BE_FULL, HALF_FULL, fill_up, make_room, without_shares
-from ...worlds.grpc import Grpc
-from ...worlds.pops import PopGroup
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, ROLLBACK, transacting
-from ..schedule.recall import recall, timed
-from ..send.send_back import back
+from ...context.answer import Answer
+from ...context.grpc import Grpc
+from ...context.remoting import Remoting
+from ...helpers.consumer import consuming
+from ...helpers.disk import CAN_BE_FULL, HALF_FULL, fill_up, make_room, without_shares
+from ...helpers.pops import PopGroup
+from ...helpers.sends import back
+from ...helpers.timers import recall, timed
+from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
 
 def told(answer: Answer) -> Answer:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...worlds.answer import Answer
-from ...worlds.consumer import consuming
-from ...worlds.grpc import Grpc
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, transacting
-from ..admin.config import change
-from ..send.send_back import back
+from ...context.answer import Answer
+from ...context.grpc import Grpc
+from ...context.remoting import Remoting
+from ...helpers.broker_config import change
+from ...helpers.consumer import consuming
+from ...helpers.sends import back
+from ...helpers.transactions import COMMIT, transacting
 
 WITHOUT_BUFFERS: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
 NOT_YET: Mapping[str, str] = {"startAcceptSendRequestTimeStamp": "4102444800000"}

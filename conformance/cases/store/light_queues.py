@@ -9,11 +9,11 @@ from rocketmq_testkit.remoting.client.messages import split_records
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from ...worlds.send_fields import SendFields
-from ...worlds.transactions import COMMIT, transacting
-from ..send.batch import send_batch
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...context.send_fields import SendFields
+from ...helpers.sends import send_batch
+from ...helpers.transactions import COMMIT, transacting
 from ..topic.topics import create, delete
 
 LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}

@@ -3,8 +3,8 @@
 from rocketmq_testkit.emulator.message.names import dlq_topic, retry_topic
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ..send.send_back import back
+from ...context.remoting import Remoting
+from ...helpers.sends import back
 
 
 def _first(t: Remoting, topic: str) -> None:

@@ -6,10 +6,10 @@ from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ...case import remoting_case
-from ...targets.target import Capability
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, QUICK, ROLLBACK, TWO_CHECKS, checks, transacting
-from ..schedule.recall import recall, timed
+from ...context.remoting import Remoting
+from ...deployment.target import Capability
+from ...helpers.timers import recall, timed
+from ...helpers.transactions import COMMIT, QUICK, ROLLBACK, TWO_CHECKS, checks, transacting
 
 CRASHES = frozenset({Capability.ADMIN, Capability.CRASH})
 ON_DISK: Mapping[str, str] = {"flushDiskType": "SYNC_FLUSH"}

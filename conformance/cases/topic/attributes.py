@@ -1,8 +1,8 @@
 """Topic attributes: message type, queue type and cleanup policy."""
 
 from ...case import remoting_case
-from ...settings import VARIED, with_keys
-from ...worlds.remoting import Remoting
+from ...context.remoting import Remoting
+from ...helpers.settings import VARIED, with_keys
 from .topics import create
 
 

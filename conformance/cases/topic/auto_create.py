@@ -13,9 +13,9 @@ from rocketmq_testkit.emulator.message.names import (
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import STRICT, with_keys
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.settings import STRICT, with_keys
 
 OFF = with_keys(STRICT, "autoCreateTopicEnable")
 

@@ -4,10 +4,10 @@ from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...json_text import dumps
-from ...worlds.answer import Answer
-from ...worlds.pops import popping
-from ...worlds.remoting import Remoting
+from ...context.answer import Answer
+from ...context.json_text import dumps
+from ...context.remoting import Remoting
+from ...helpers.pops import popping
 
 CREATE = RequestCode.UPDATE_AND_CREATE_TOPIC
 

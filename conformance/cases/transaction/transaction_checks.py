@@ -5,8 +5,8 @@ from rocketmq_testkit.remoting.client import decode_messages
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, QUICK, ROLLBACK, check_shown, checks, shown, times_asked, transacting
+from ...context.remoting import Remoting
+from ...helpers.transactions import COMMIT, QUICK, ROLLBACK, check_shown, checks, shown, times_asked, transacting
 
 ONE_CHECK = {**QUICK, "transactionCheckMax": "1"}
 

@@ -3,8 +3,8 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, QUICK, ROLLBACK, checks, transacting
+from ...context.remoting import Remoting
+from ...helpers.transactions import COMMIT, QUICK, ROLLBACK, checks, transacting
 
 
 @remoting_case("EndTransactionProcessor.checkPrepareMessage")

@@ -3,10 +3,10 @@
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import remoting_case
-from ...settings import STRICT, with_keys
-from ...worlds.answer import Answer
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, PREPARED, ROLLBACK, shown, transacting
+from ...context.answer import Answer
+from ...context.remoting import Remoting
+from ...helpers.settings import STRICT, with_keys
+from ...helpers.transactions import COMMIT, PREPARED, ROLLBACK, shown, transacting
 
 FLAGS = (PREPARED, ROLLBACK, COMMIT)
 """Transaction types in the sysFlag of a send: prepared, rolled back and committed."""

@@ -5,8 +5,8 @@ from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, OFTEN, QUICK, ROLLBACK, TWO_CHECKS, checks, shown, times_asked, transacting
+from ...context.remoting import Remoting
+from ...helpers.transactions import COMMIT, OFTEN, QUICK, ROLLBACK, TWO_CHECKS, checks, shown, times_asked, transacting
 
 HOUR_MS = 3_600_000
 KEPT_HOURS = 72

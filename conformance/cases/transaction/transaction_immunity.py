@@ -6,9 +6,9 @@ from rocketmq_testkit.emulator.message.names import HALF_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, decode_messages
 
 from ...case import remoting_case
-from ...worlds.pops import records_since
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, OFTEN, QUICK, ROLLBACK, checks, transacting
+from ...context.remoting import Remoting
+from ...helpers.pops import records_since
+from ...helpers.transactions import COMMIT, OFTEN, QUICK, ROLLBACK, checks, transacting
 
 USUAL_SECONDS = 20.0
 PATIENT = {"transactionCheckInterval": "1000", "transactionTimeOut": "20000", "transactionCheckMax": "1000"}

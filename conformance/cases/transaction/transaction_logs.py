@@ -6,8 +6,8 @@ from rocketmq_testkit.emulator.message.names import HALF_TOPIC, OP_HALF_TOPIC, T
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, ROLLBACK, transacting
+from ...context.remoting import Remoting
+from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
 PATIENT = {"transactionCheckInterval": "3000", "transactionTimeOut": "20000"}
 """Check rounds run every 3 s, and no half message is old enough for a check during a case."""

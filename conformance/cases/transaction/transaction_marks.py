@@ -3,8 +3,8 @@
 from rocketmq_testkit.emulator.message.names import HALF_TOPIC
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting
-from ...worlds.transactions import COMMIT, ROLLBACK, checks, transacting
+from ...context.remoting import Remoting
+from ...helpers.transactions import COMMIT, ROLLBACK, checks, transacting
 
 _LOOKS = {"transactionCheckInterval": "1000", "transactionTimeOut": "1000", "transactionCheckMax": "14"}
 """Check rounds run every second, and a half message is given up after 14 of them."""

@@ -7,10 +7,10 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...settings import STRICT, with_keys
-from ...worlds.pops import PopGroup
-from ...worlds.remoting import Remoting, replies_to
-from ...worlds.transactions import COMMIT, ROLLBACK, UNKNOWN, shown, transacting
+from ...context.remoting import Remoting, replies_to
+from ...helpers.pops import PopGroup
+from ...helpers.settings import STRICT, with_keys
+from ...helpers.transactions import COMMIT, ROLLBACK, UNKNOWN, shown, transacting
 from ..pop.peek import peek
 
 FAR = 1 << 40

@@ -3,7 +3,7 @@
 from rocketmq_testkit.remoting.wire import frame
 
 from ...case import remoting_case
-from ...worlds.remoting import Remoting, replies_to
+from ...context.remoting import Remoting, replies_to
 from .frames import answer_to, header, seen
 
 _NOBODYS = -1

@@ -6,9 +6,9 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...worlds.consumer import consumer_of
-from ...worlds.grpc import Grpc
-from ...worlds.remoting import Remoting
+from ...context.grpc import Grpc
+from ...context.remoting import Remoting
+from ...helpers.consumer import consumer_of
 
 
 @remoting_case("NamespaceUtil.wrapNamespace, TopicValidator.validateTopic")

@@ -3,8 +3,8 @@
 from functools import partial
 from pathlib import Path
 
-from ..java_build import COMMON, JAVA_TOOLS, archive_driver, build_driver, java_words
-from ..recipe import Launch, Recipe
+from ..toolchains.java_build import COMMON, JAVA_TOOLS, archive_driver, build_driver, java_words
+from ..toolchains.recipe import Launch, Recipe
 
 _FIRST_RUN = (
     {"do": "hello"},

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from ..recipe import Launch, Recipe, Tool, Workshop
+from ..toolchains.recipe import Launch, Recipe, Tool, Workshop
 
 _GET = "install Node.js, version 20 or newer (https://nodejs.org)"
 

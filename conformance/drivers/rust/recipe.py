@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from ..recipe import Launch, Recipe, Tool, Workshop
+from ..toolchains.recipe import Launch, Recipe, Tool, Workshop
 
 _PROGRAM = "rocketmq-testkit-rust-driver"
 

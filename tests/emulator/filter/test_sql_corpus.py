@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.conformance.placeholders import Placeholders
-from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
-from rocketmq_testkit.conformance.truth import Truth
-from rocketmq_testkit.conformance.worlds.filtered import MESSAGES, matches, refused
+from rocketmq_testkit.conformance.context.placeholders import Placeholders
+from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
+from rocketmq_testkit.conformance.helpers.filtered import MESSAGES, matches, refused
+from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.emulator.filter.sql_filter import SqlError, compile_sql
 from rocketmq_testkit.emulator.filter.sql_parser import Parser
 

@@ -23,7 +23,7 @@ from rocketmq_testkit.emulator.operations import (
     Result,
 )
 
-WALK = Path(__file__).parent.parent / "support" / "journal_walk.py"
+WALK = Path(__file__).parents[2] / "support" / "journal_walk.py"
 
 
 def test_an_operation_that_a_node_does_not_know(world: World) -> None:

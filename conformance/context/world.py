@@ -1,0 +1,425 @@
+"""Shared part of both protocols' worlds: unique names, connections, the deployment's time, and notes."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from threading import Thread
+from typing import Any, TypeVar, Unpack
+
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout, properties_text
+from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
+
+from ..deployment.target import Place
+from .answer import Answer
+from .cluster import first_broker
+from .connections import open_connection
+from .json_text import dumps
+from .placeholders import Placeholders
+from .send_fields import SendFields
+from .shape import shape
+
+T = TypeVar("T")
+
+ANSWER_SECONDS = 30.0
+SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
+"""Bits of a pull's sysFlag."""
+_PEEK_SECONDS = 0.005
+_STEP_MS = 200
+"""Polling interval of `until`, in the deployment's time."""
+
+
+class Contradiction(AssertionError):
+    """An observation contradicts the statement of its case."""
+
+
+class World(Closing):
+    """A case's access to one deployment. `token` makes the names of this run unique."""
+
+    def __init__(self, place: Place, token: str) -> None:
+        self.place = place
+        self.notes: list[tuple[str, Any]] = []
+        """The observations: label and value, with placeholders."""
+        self.contradictions: list[str] = []
+        """Observations whose code is not the stated one."""
+        self.placeholders = Placeholders()
+        self._token = token
+        self._numbers: dict[str, itertools.count[int]] = {}
+        self._connections: list[RemotingClient] = []
+        self.namesrv = self.connect(place.access.namesrv)
+        """A connection to the name server."""
+        first = first_broker(self.namesrv, place.access.namesrv, place.beside)
+        self.cluster, self.broker_name, self.broker_address = first.cluster, first.name, first.address
+        self.broker = self.connect(self.broker_address)
+        """A connection to the (first) broker."""
+        self.placeholders.put(self.cluster, "cluster")
+        self.placeholders.put(self.broker_name, "broker name")
+        self.placeholders.put(self.broker_address, "broker")
+        self.placeholders.put(place.beside, "second broker")
+        self.placeholders.put(place.access.namesrv, "namesrv")
+        self.placeholders.put(place.access.endpoint, "endpoint")
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in self._connections:
+            connection.close()
+
+    @cached_property
+    def beside(self) -> RemotingClient:
+        """A connection to the second broker, for cases that have requested one."""
+        return self.connect(self.place.beside)
+
+    # --- notes
+
+    def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
+        """Note an observation and return it. `code`: response or status code of the reference version."""
+        shown = self.placeholders.normal(shape(value))
+        self.notes.append((label, shown))
+        if code is not None and (came := _code(value)) != code:
+            self.contradictions.append(f"{label}: code {code} is stated, {came} came: {shown}")
+        return value
+
+    def require(self, truth: object, problem: str) -> None:
+        """Give up the case if a precondition does not hold."""
+        if not truth:
+            raise Contradiction(problem)
+
+    # --- names
+
+    def new(self, kind: str = "topic") -> str:
+        """Return an unused name; notes show it as `{topic 1}`, or with another `kind`."""
+        number = next(self._numbers.setdefault(kind, itertools.count(1)))
+        name = f"{kind.replace(' ', '-')}-{self._token}-{number}"
+        self.placeholders.put(name, f"{kind} {number}")
+        return name
+
+    def message_id(self) -> str:
+        """Return a new message id in the form that clients use: 32 hex digits."""
+        number = next(self._numbers.setdefault("message id", itertools.count(1)))
+        digits = f"{int.from_bytes(self._token.encode(), 'big'):X}"[-20:].rjust(20, "0")
+        name = f"{digits}{number:012X}"
+        self.placeholders.put(name, f"message {number}")
+        return name
+
+    def topic(
+        self,
+        *,
+        queues: int = 4,
+        kind: str | None = None,
+        perm: int = 6,
+        read: int | None = None,
+        write: int | None = None,
+        name: str | None = None,
+        to: RemotingClient | None = None,
+    ) -> str:
+        """Create a topic, on the first broker by default.
+
+        `kind`: message type (NORMAL, FIFO, DELAY, TRANSACTION); `perm`: 4 read, 2 write.
+        """
+        name = self.new() if name is None else name
+        ext: dict[str, object] = {
+            "topic": name,
+            "defaultTopic": AUTO_CREATE_TOPIC,
+            "readQueueNums": queues if read is None else read,
+            "writeQueueNums": queues if write is None else write,
+            "perm": perm,
+            "topicFilterType": "SINGLE_TAG",
+            "topicSysFlag": 0,
+            "order": False,
+        }
+        if kind is not None:
+            ext["attributes"] = f"+message.type={kind}"
+        answer = self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, ext, to=to)
+        self.require(answer.code == 0, f"the topic {name} was not made: {answer}")
+        return name
+
+    def group(self, *, name: str | None = None, **config: Any) -> str:
+        """Create a subscription group; `config` contains fields of SubscriptionGroupConfig by name."""
+        name = self.new("group") if name is None else name
+        answer = self.ask_for_group(name, **config)
+        self.require(answer.code == 0, f"the group {name} was not made: {answer}")
+        return name
+
+    def ask_for_group(self, name: str, **config: Any) -> Answer:
+        """Try to create a subscription group; the broker may reject it."""
+        fields = {
+            "groupName": name,
+            "consumeEnable": True,
+            "consumeFromMinEnable": True,
+            "consumeBroadcastEnable": True,
+            "retryQueueNums": 1,
+            "retryMaxTimes": 16,
+            "brokerId": 0,
+            "whichBrokerWhenConsumeSlowly": 1,
+            "notifyConsumerIdsChangedEnable": True,
+            **config,
+        }
+        return self.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, dumps(fields))
+
+    # --- connections
+
+    def connect(self, address: str | None = None, **more: Any) -> RemotingClient:
+        """Open another connection, by default to the broker; it is closed at the end of the case."""
+        connection = open_connection(self.place.access, address or self.broker_address, **more)
+        self._connections.append(connection)
+        return connection
+
+    def disconnect(self, connection: RemotingClient) -> None:
+        """Close one of the connections abruptly, like a client that dies."""
+        self._connections.remove(connection)
+        connection.close()
+
+    def crash(self) -> None:
+        """Kill and restart the broker, and replace all connections."""
+        self.place.crash()
+        self._connect_again()
+
+    def restart(self) -> None:
+        """Restart the broker gracefully, and replace all connections."""
+        self.place.restart()
+        self._connect_again()
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Stop the broker gracefully within the block, and replace all connections afterwards."""
+        with self.place.away():
+            yield
+        self._connect_again()
+
+    def stopping(self) -> Thread:
+        """Start a graceful shutdown of the broker in a thread, so that a case can observe it; both end together."""
+        thread = Thread(target=self.place.stop, daemon=True)
+        thread.start()
+        return thread
+
+    def _connect_again(self) -> None:
+        for connection in list(self._connections):
+            self.disconnect(connection)
+        self.namesrv = self.connect(self.place.access.namesrv)
+        self.broker = self.connect(self.broker_address)
+        self.__dict__.pop("beside", None)  # recreated on next use
+
+    def pushed(self, connection: RemotingClient) -> list[RemotingCommand]:
+        """Return the commands that the broker has pushed on a connection since the last call.
+
+        All of them arrive before the response to the request that this method sends.
+        """
+        _taken_up(connection)
+        found = list(connection.pushes)
+        connection.pushes.clear()
+        return found
+
+    def ask(
+        self,
+        code: int,
+        ext: Mapping[str, object] | None = None,
+        body: bytes = b"",
+        *,
+        to: RemotingClient | None = None,
+        timeout: float = ANSWER_SECONDS,
+    ) -> Answer:
+        """Send a request and wait for the response."""
+        return Answer.of((to or self.broker).request(code, ext, body, timeout=timeout))
+
+    def runtime_info(self, to: RemotingClient | None = None) -> dict[str, str]:
+        """Return the runtime info of a broker; a newly started one has none until it has statistics."""
+        answer = self.until(lambda: self._runtime_info(to))
+        self.require(answer is not None, "the broker did not tell its state")
+        return dict(answer.json["table"]) if answer is not None else {}
+
+    def _runtime_info(self, to: RemotingClient | None) -> Answer | None:
+        answer = self.ask(RequestCode.GET_BROKER_RUNTIME_INFO, {}, to=to)
+        return answer if answer.code == 0 else None
+
+    def start(
+        self,
+        code: int,
+        ext: Mapping[str, object] | None = None,
+        body: bytes = b"",
+        *,
+        to: RemotingClient | None = None,
+    ) -> "Pending":
+        """Send a request without waiting; returns a callable that waits for the response."""
+        connection = to or self.broker
+        return Pending(connection, connection.submit(code, ext, body))
+
+    def send_fields(self, topic: str, **more: Unpack[SendFields]) -> dict[str, object]:
+        """Return the ext fields of a send by their long names."""
+        queue = more.pop("queue", 0)
+        text = {"TAGS": more.pop("tag", None), "KEYS": more.pop("keys", None), **(more.pop("properties", None) or {})}
+        if more.pop("unique", True) and "UNIQ_KEY" not in text:
+            text["UNIQ_KEY"] = self.message_id()
+        return {
+            "producerGroup": "PG",
+            "topic": topic,
+            "defaultTopic": AUTO_CREATE_TOPIC,
+            "defaultTopicQueueNums": 4,
+            "queueId": queue,
+            "sysFlag": 0,
+            "bornTimestamp": self.now_ms(),
+            "flag": 0,
+            "properties": properties_text({name: value for name, value in text.items() if value is not None}),
+            "reconsumeTimes": 0,
+            "unitMode": False,
+            "batch": False,
+            **more,
+        }
+
+    def store(self, topic: str, body: str | bytes, **more: Unpack[SendFields]) -> Answer:
+        """Store a message with the remoting protocol, in cases of either protocol; the broker must accept it."""
+        text = body.encode() if isinstance(body, str) else body
+        answer = self.ask(RequestCode.SEND_MESSAGE, self.send_fields(topic, **more), text)
+        self.require(answer.code == 0, f"a message was not stored: {answer}")
+        return answer
+
+    def pull_fields(
+        self,
+        topic: str,
+        group: str,
+        queue: int = 0,
+        offset: int = 0,
+        *,
+        expression: str | None = "*",
+        type: str | None = "TAG",  # noqa: A002 RocketMQ's own word
+        max_messages: int = 32,
+        suspend_ms: int = 0,
+        commit: int | None = None,
+        **fields: object,
+    ) -> dict[str, object]:
+        """Return the ext fields of a pull that contains its subscription."""
+        flag = SUBSCRIPTION | (SUSPEND if suspend_ms else 0) | (0 if commit is None else COMMIT)
+        return {
+            "consumerGroup": group,
+            "topic": topic,
+            "queueId": queue,
+            "queueOffset": offset,
+            "maxMsgNums": max_messages,
+            "sysFlag": flag,
+            "commitOffset": commit or 0,
+            "suspendTimeoutMillis": suspend_ms,
+            "subscription": expression,
+            "subVersion": 0,
+            "expressionType": type,
+            **fields,
+        }
+
+    def max_offset(self, topic: str, queue: int | str = 0) -> int:
+        """Return the offset of a queue's next message; 0 if the queue does not exist."""
+        return int(self.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"])
+
+    def messages_of(self, topic: str, group: str) -> list[ReceivedMessage]:
+        """Return the messages of queue 0 of a topic, at most 32, read with a remoting pull."""
+        answer = self.ask(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group))
+        return answer.messages if answer.code == 0 else []
+
+    # --- time
+
+    def now_ms(self) -> int:
+        """Read the deployment's clock, in milliseconds since the epoch."""
+        return self.place.now_ms()
+
+    def wait(self, seconds: float) -> None:
+        """Let `seconds` of the deployment's time pass, after it has received the earlier requests."""
+        if self.place.jumps:
+            self.settle()
+        self.place.pass_ms(round(seconds * 1000))
+
+    def settle(self) -> None:
+        """Wait until the deployment has received everything that was sent so far."""
+        for connection in self._connections:
+            if connection is not self.namesrv:
+                _taken_up(connection)
+
+    def until(self, look: Callable[[], T], seconds: float = 30.0, *, step: float = _STEP_MS / 1000) -> T:
+        """Call `look` every `step` s until it returns a true value, or for `seconds`; returns its last value."""
+        end = self.now_ms() + round(seconds * 1000)
+        while not (found := look()) and self.now_ms() < end:
+            self.wait(step)
+        return found
+
+    def arrival(self, pending: "Pending", seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Answer:
+        """Wait for the response to a held request, checking every `step` s, so that a stopwatch shows its time."""
+        answer = self.until(pending.arrived, seconds, step=step)
+        if answer is None:
+            raise Contradiction("a request that waits was never answered")
+        return answer
+
+    def see_arrival(
+        self, pending: "Pending", watch: "Stopwatch", low: float, high: float, code: int | None = None
+    ) -> None:
+        """Note the response to a held request, and whether it came between `low` and `high` seconds."""
+        self.see("answer", self.arrival(pending), code)
+        self.see("after", watch.between(low, high))
+
+    def stopwatch(self) -> "Stopwatch":
+        """Measure the deployment's time from now on."""
+        return Stopwatch(self)
+
+
+class Pending:
+    """A request in flight. Calling it waits for the response."""
+
+    def __init__(self, connection: RemotingClient, opaque: int) -> None:
+        self._connection = connection
+        self._opaque = opaque
+        self._answer: Answer | None = None
+
+    def __call__(self) -> Answer:
+        return self._collect(ANSWER_SECONDS)
+
+    def arrived(self) -> Answer | None:
+        """Return the response if it has arrived. Cases poll it with `until`, so that a stopwatch shows its time."""
+        try:
+            return self._collect(_PEEK_SECONDS)
+        except RemotingTimeout:
+            return None
+
+    def _collect(self, seconds: float) -> Answer:
+        if self._answer is None:
+            self._answer = Answer.of(self._connection.collect(self._opaque, seconds))
+        return self._answer
+
+
+class Stopwatch:
+    """Time since its creation, for notes that say if it lies between two bounds."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._begin = world.now_ms()
+        self._end: int | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The measured seconds of the deployment's time."""
+        return ((self._world.now_ms() if self._end is None else self._end) - self._begin) / 1000
+
+    def between(self, low: float, high: float) -> str:
+        """Return the value for a note: `low to high s` if the time lies between them, else the measured time."""
+        return self.within((low, high))
+
+    def at(self, ms: int | None) -> "Stopwatch":
+        """Return a stopwatch stopped at a time of the deployment (ms since the epoch), or running if None."""
+        stopped = Stopwatch(self._world)
+        stopped._begin, stopped._end = self._begin, ms
+        return stopped
+
+    def within(self, *bounds: tuple[float, float]) -> str:
+        """Like `between`, for the first matching pair of bounds: versions may have different times."""
+        seconds = self.seconds
+        found = next((f"{low:g} to {high:g} s" for low, high in bounds if low <= seconds <= high), None)
+        return found or f"{seconds:.3f} s"
+
+
+def _taken_up(connection: RemotingClient) -> None:
+    """Wait until the broker has handled all earlier requests, by sending a read-only request."""
+    connection.request(RequestCode.GET_MAX_OFFSET, {"topic": AUTO_CREATE_TOPIC, "queueId": 0}, timeout=ANSWER_SECONDS)
+
+
+def _code(value: Any) -> Any:
+    if isinstance(value, Answer):
+        return value.code
+    status = getattr(value, "status", value)
+    return getattr(status, "code", None)

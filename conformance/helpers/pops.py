@@ -1,0 +1,231 @@
+"""Shared parts of pop cases: a topic with the group that pops it, and its records in the revive log."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+from rocketmq_testkit.emulator.message.names import pop_retry_topic
+from rocketmq_testkit.remoting.client import ReceivedMessage
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+
+from ..context.answer import Answer
+from ..context.remoting import Remoting
+from ..context.send_fields import SendFields
+from ..context.world import Pending
+
+PULL_MAX = 32
+ONLOOKER = "onlooker"
+"""Group that reads retry topics and logs, so that the groups of a case pull nothing."""
+_WAITS_SECONDS = 0.3
+"""Time after which a request that can be held is held."""
+
+
+@dataclass(frozen=True, slots=True)
+class PopGroup:
+    """A group that pops a topic: the world's calls bound to these two names."""
+
+    t: Remoting
+    topic: str
+    name: str
+
+    def among(self, name: str) -> "PopGroup":
+        """Return another group that pops the same topic."""
+        return replace(self, name=name)
+
+    def at(self, topic: str) -> "PopGroup":
+        """Return the same group with another topic."""
+        return replace(self, topic=topic)
+
+    @property
+    def retry_topic(self) -> str:
+        """The group's pop retry topic."""
+        return pop_retry_topic(self.topic, self.name, v2=False)
+
+    @property
+    def retry(self) -> "PopGroup":
+        """The same group with its retry topic."""
+        return self.at(self.retry_topic)
+
+    # --- the topic
+
+    def send(self, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> Answer:
+        """Send one message."""
+        return self.t.send(self.topic, body, **more)
+
+    def fill(self, count: int = 1, **more: Unpack[SendFields]) -> None:
+        """Send messages `m0`, `m1`, ... and wait until they can be read."""
+        self.t.sent(self.topic, count, **more)
+
+    # --- popping
+
+    def pop(self, **more: Any) -> Answer:
+        """Pop; `more`: see `Remoting.pop`."""
+        return self.t.pop(self.topic, self.name, **more)
+
+    def pop_one(self) -> Answer:
+        """Pop a message; retry while the previous pop, which writes its offset last, still locks the queue."""
+        answer = self.t.until(lambda: found if (found := self.pop(max_messages=1)).code == 0 else None, 3)
+        return answer or self.pop(max_messages=1)
+
+    def take(self, count: int) -> None:
+        """Pop the first `count` messages of queue 0, and wait until the group's offset is past them."""
+        self.pop(max_messages=count)
+        self.reaches(count)
+
+    def pop_in_order(self, count: int = 32, **more: Any) -> Answer:
+        """Pop in order; the invisible duration is 3 s by default."""
+        return self.pop(max_messages=count, order=True, **{"invisible_ms": 3000, **more})
+
+    def start_pop(self, **more: Any) -> Pending:
+        """Start a pop that may be held; `more`: see `Remoting.pop`."""
+        return self.t.start_pop(self.topic, self.name, **more)
+
+    def waiting(self, *, poll_ms: int = 10_000, **more: Any) -> Pending:
+        """Start a pop on a connection of its own, and wait until the broker holds it."""
+        pending = self.start_pop(poll_ms=poll_ms, to=self.t.connect(), **more)
+        self.t.wait(_WAITS_SECONDS)
+        return pending
+
+    def handles(self, **more: Any) -> list[str]:
+        """Pop, and return the receipt handles."""
+        return self.handles_of(self.pop(**more))
+
+    def handle(self, **more: Any) -> str:
+        """Pop the only available message, and return its receipt handle."""
+        [handle] = self.handles(**more)
+        return handle
+
+    def handles_in_order(self, count: int = 32, **more: Any) -> list[str]:
+        """Pop in order, and return the receipt handles."""
+        return self.handles_of(self.pop_in_order(count, **more))
+
+    def handles_of(self, answer: Answer) -> list[str]:
+        """Return the receipt handles of the messages of a pop."""
+        return [handle for _, handle in self.t.popped(answer)]
+
+    # --- receipt handles
+
+    def ack(self, handle: str | None, offset: int, queue: int = 0) -> Answer:
+        """Acknowledge by receipt handle."""
+        return self.t.ack(self.topic, self.name, handle, offset, queue)
+
+    def ack_all(self, answer: Answer) -> None:
+        """Acknowledge every message of a pop."""
+        for message, handle in self.t.popped(answer):
+            self.ack(handle, message.queue_offset)
+
+    def change(self, handle: str | None, offset: int, invisible_ms: int, queue: int = 0) -> Answer:
+        """Change the invisible duration of a message by its receipt handle."""
+        return self.t.change(self.topic, self.name, handle, offset, invisible_ms, queue)
+
+    def copies(self, count: int = 1, *, v2: bool = False) -> list[ReceivedMessage]:
+        """Return the messages of the retry topic, once there are `count` or after half a minute."""
+        name = pop_retry_topic(self.topic, self.name, v2=v2)
+        self.t.until(lambda: self.t.max_offset(name) >= count)
+        return self.t.pull(name, ONLOOKER).messages if self.t.max_offset(name) else []
+
+    def bring_back(self, count: int = 1) -> None:
+        """Pop the `count` available messages with invisible duration 0, and wait until the retry topic has them."""
+        self.pop(invisible_ms=0)
+        self.copies(count)
+
+    def copied(self) -> int:
+        """Return the number of messages in the retry topic."""
+        return self.t.max_offset(self.retry_topic)
+
+    # --- its offset
+
+    def commit(self, offset: int, queue: int = 0) -> Answer:
+        """Commit an offset."""
+        return self.t.commit(self.topic, self.name, offset, queue)
+
+    def committed(self, queue: int = 0, **fields: object) -> Answer:
+        """Query the committed offset; `fields`: see `Remoting.committed`."""
+        return self.t.committed(self.topic, self.name, queue, **fields)
+
+    def reset(self, offset: int) -> Answer:
+        """Reset the group's offset in queue 0, as administrators do."""
+        ext = {"topic": self.topic, "group": self.name, "queueId": 0, "offset": offset, "timestamp": -1}
+        return self.t.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**ext, "isForce": True})
+
+    def reaches(self, offset: int, queue: int = 0) -> Answer:
+        """Wait until the committed offset is `offset`; returns the last response.
+
+        A pop writes the offset just after its response.
+        """
+
+        def look() -> Answer | None:
+            answer = self.committed(queue)
+            return answer if answer.fields.get("offset") == str(offset) else None
+
+        return self.t.until(look, 3) or self.committed(queue)
+
+
+def popping(t: Remoting, messages: int = 0, *, queues: int = 1) -> PopGroup:
+    """Create a topic with `messages` in each of its queues, and a group that pops it."""
+    group = PopGroup(t, t.topic(queues=queues), t.group())
+    for queue in range(queues if messages else 0):
+        group.fill(messages, queue=queue)
+    return group
+
+
+def one_popped(t: Remoting, **more: Any) -> tuple[PopGroup, str]:
+    """Create a topic with one message and a group that has popped it; returns group and receipt handle.
+
+    `more`: see `Remoting.pop`.
+    """
+    group, [handle] = all_popped(t, 1, **more)
+    return group, handle
+
+
+def all_popped(t: Remoting, messages: int, **more: Any) -> tuple[PopGroup, list[str]]:
+    """Create a topic with messages and a group that has popped all of them; returns group and receipt handles.
+
+    `more`: see `Remoting.pop`.
+    """
+    group = popping(t, messages)
+    return group, group.handles(**more)
+
+
+def bodies(messages: list[ReceivedMessage]) -> list[str]:
+    """Return the bodies of messages."""
+    return [message.body.decode() for message in messages]
+
+
+def see_refused_places(
+    group: PopGroup, ask: Callable[[PopGroup, int], Answer], queues: Mapping[int, int], unknown_group: int
+) -> None:
+    """Note the responses to a request about a group and queue for invalid arguments; `queues`: codes by queue number.
+
+    `unknown_group`: expected code for a group that the broker has never seen.
+    """
+    t = group.t
+    t.see("unknown topic", ask(group.at(t.new()), -1), 17)
+    for queue, code in queues.items():
+        t.see(f"queue {queue}", ask(group, queue), code)
+    t.see("illegal group", ask(group.among("bad!"), -1), 26)
+    t.see("unknown group", ask(group.among(t.new("group")), -1), unknown_group)
+    t.see("write only", ask(group.at(t.topic(queues=1, perm=2)), -1), 16)
+    t.see("disabled group", ask(group.among(t.group(consumeEnable=False)), -1), 16)
+
+
+def see_without(t: Remoting, code: int, ext: Mapping[str, object]) -> None:
+    """Note the response to a request that lacks one of its fields, for each field."""
+    for name in ext:
+        t.see(f"no {name}", t.ask(code, {key: value for key, value in ext.items() if key != name}))
+
+
+def records_since(t: Remoting, topic: str, queue: int, offset: int, mark: str) -> list[ReceivedMessage]:
+    """Return a queue's messages from an offset on whose body contains `mark`, which excludes those of other cases."""
+    found = []
+    while offset < (end := t.max_offset(topic, queue)):
+        messages = t.pull(topic, ONLOOKER, queue, offset, max_messages=PULL_MAX).messages
+        found += [each for each in messages if mark.encode() in each.body]
+        offset = messages[-1].queue_offset + 1 if messages else end
+    return found
+
+
+def record_shown(record: ReceivedMessage) -> dict[str, Any]:
+    """Return a check point or acknowledgement of the revive log: its JSON body and its properties."""
+    return {"body": json.loads(record.body), "properties": dict(sorted(record.properties.items()))}
