@@ -7,8 +7,16 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.send import (
+    EndTransaction,
+    RecallMessage,
+    RecallResult,
+    SendMessage,
+    SendResult,
+)
 from rocketmq_testkit.emulator.transaction.transaction_service import COMMIT, ROLLBACK
 from rocketmq_testkit.fixtures import Emulator
 from world import BODY, START_MS, World, empty
@@ -30,13 +38,13 @@ CROWDED_MS = START_MS + DAY_MS // 2
 PRODUCERS = "P"
 
 
-def send(world: World, count: int, **properties: str) -> list[ops.SendResult]:
+def send(world: World, count: int, **properties: str) -> list[SendResult]:
     """Send messages with these properties."""
     now, found = world.now_ms, []
     for number in range(count):
         own = {"UNIQ_KEY": f"k{number}", "PGROUP": PRODUCERS, **properties}
-        outcome = world.submit(ops.SendMessage(PRODUCERS, "work", 0, BODY, own, ("10.0.0.1", 1), now)).outcome
-        assert isinstance(outcome, ops.SendResult), outcome
+        outcome = world.submit(SendMessage(PRODUCERS, "work", 0, BODY, own, ("10.0.0.1", 1), now)).outcome
+        assert isinstance(outcome, SendResult), outcome
         found.append(outcome)
     return found
 
@@ -78,15 +86,15 @@ def timed_recalled(world: World, count: int) -> Work:
     return recalled(world, send(world, count, TIMER_DELAY_SEC="5"))
 
 
-def recalled(world: World, sent: list[ops.SendResult]) -> Work:
+def recalled(world: World, sent: list[SendResult]) -> Work:
     """What was sent is taken back."""
     handles = [each.recall_handle for each in sent]
 
     def work() -> None:
         for handle in handles:
             assert handle is not None
-            outcome = world.submit(ops.RecallMessage("work", handle)).outcome
-            assert isinstance(outcome, ops.RecallResult), outcome
+            outcome = world.submit(RecallMessage("work", handle)).outcome
+            assert isinstance(outcome, RecallResult), outcome
 
     return work
 
@@ -150,8 +158,8 @@ def ended(world: World, count: int, how: int) -> Work:
 
     def work() -> None:
         for half in halves:
-            operation = ops.EndTransaction(PRODUCERS, half.queue_offset, half.physical_offset, how, False, half.msg_id)
-            assert isinstance(world.submit(operation).outcome, ops.Done)
+            operation = EndTransaction(PRODUCERS, half.queue_offset, half.physical_offset, how, False, half.msg_id)
+            assert isinstance(world.submit(operation).outcome, Done)
 
     return work
 
@@ -189,7 +197,7 @@ class Asked(DirectChannel):
 def checked(world: World, halves: int) -> Callable[[], float]:
     """A transaction check that asks a producer about so many half messages; microseconds for each, time after time."""
     producer = Asked("producer")
-    beat = ops.Heartbeat("producer", [PRODUCERS], [])
+    beat = Heartbeat("producer", [PRODUCERS], [])
     send(world, halves, TRAN_MSG="true")
 
     def once() -> float:
@@ -244,7 +252,7 @@ def jump_of(world: World, by_ms: int, due: int) -> float:
 def jump_over_a_check(factor: int) -> float:
     """The same with half messages about which a producer is asked."""
     world, producer = empty(), Asked("producer")
-    world.submit(ops.Heartbeat("producer", [PRODUCERS], []), producer)
+    world.submit(Heartbeat("producer", [PRODUCERS], []), producer)
     send(world, PARKED // factor, TRAN_MSG="true")
     begin = time.process_time_ns()
     world.engine.scheduler.advance_to(world.now_ms + ROUND_MS)
@@ -267,8 +275,8 @@ def fill(engine: Engine, messages: int, properties: Callable[[int], dict[str, st
     now = engine.scheduler.now_ms
     for number in range(messages):
         own = {"UNIQ_KEY": f"k{number}", "PGROUP": PRODUCERS, **properties(number)}
-        operation = ops.SendMessage(PRODUCERS, "work", 0, BODY, own, ("10.0.0.1", 1), now)
-        assert isinstance(engine.submit(engine.brokers[0], operation).outcome, ops.SendResult)
+        operation = SendMessage(PRODUCERS, "work", 0, BODY, own, ("10.0.0.1", 1), now)
+        assert isinstance(engine.submit(engine.brokers[0], operation).outcome, SendResult)
 
 
 def jump_of_a_clock(factor: int) -> float:

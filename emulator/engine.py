@@ -18,7 +18,7 @@ from .gate.journal import Journal
 from .kernel.errors import EngineError
 from .kernel.random_streams import Chance
 from .kernel.scheduler import Scheduler
-from .operations import Operation, Result
+from .operations.base import Operation, Result
 from .snapshot.durable_state import BrokerState, EngineState
 
 

@@ -11,26 +11,26 @@ from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
     BatchAck,
     BatchAckMessage,
     ChangeInvisibleTime,
-    ConsumerData,
-    EndTransaction,
-    Heartbeat,
-    Operation,
     PopMessage,
     PopResult,
     PullMessage,
     PullResult,
+    bit_set,
+)
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import (
+    EndTransaction,
     RecallMessage,
     SendMessage,
     SendMessageBack,
     SendResult,
-    SubscriptionData,
-    UpdateConsumerOffset,
-    bit_set,
 )
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host.host import Host

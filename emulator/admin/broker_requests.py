@@ -8,7 +8,14 @@ from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.stored_record import store_timestamp
-from ..operations import Done, GetBrokerConfig, GetBrokerRuntimeInfo, RuntimeInfoResult, TextResult, UpdateBrokerConfig
+from ..operations.base import Done
+from ..operations.cluster import (
+    GetBrokerConfig,
+    GetBrokerRuntimeInfo,
+    RuntimeInfoResult,
+    TextResult,
+    UpdateBrokerConfig,
+)
 from ..overload.request_pools import Pool, RequestPools
 from ..store.message_store import MessageStore
 

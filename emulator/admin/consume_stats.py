@@ -7,9 +7,9 @@ from ..group.offset_table import Offsets
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
-from ..operations import (
+from ..operations.clients import MessageQueue
+from ..operations.groups import (
     ConsumeTimeSpanResult,
-    MessageQueue,
     QueryConsumeTimeSpan,
     QuerySubscription,
     QueueTimeSpan,

@@ -12,7 +12,7 @@ from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import properties as props
 from ..message import stored_record as records
-from ..operations import (
+from ..operations.views import (
     MessagesResult,
     QueryConsumeQueue,
     QueryConsumeQueueResult,

@@ -9,12 +9,12 @@ from ..gate.gate import Call, Handlers
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import parse_integer
 from ..kernel.response_code import ResponseCode
-from ..operations import (
+from ..operations.base import Done
+from ..operations.tools import (
     BrokerStatsItem,
     BrokerStatsResult,
     CheckQueueProgress,
     CleanUnusedTopic,
-    Done,
     ExportConfigToJson,
     GetBrokerEpochCache,
     ResetMasterFlushOffset,

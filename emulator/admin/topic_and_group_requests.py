@@ -10,40 +10,42 @@ from ..group.offset_table import Offsets
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import names
-from ..operations import (
+from ..operations.base import Done
+from ..operations.clients import MessageQueue
+from ..operations.cluster import TopicListResult
+from ..operations.groups import (
     BrokerConsumeStatsResult,
     CloneGroupOffset,
     ConsumeStatsResult,
     CreateGroup,
     CreateGroups,
-    CreateTopic,
-    CreateTopics,
     DeleteGroup,
-    DeleteTopic,
-    Done,
     GetAllGroups,
-    GetAllTopics,
     GetBrokerConsumeStats,
-    GetBrokerTopicList,
     GetConsumeStats,
     GetGroup,
-    GetTopicConfig,
-    GetTopicStats,
     GroupForbiddenResult,
     GroupListResult,
     GroupResult,
     GroupsResult,
-    MessageQueue,
     OffsetWrapper,
     QueryGroupsOfTopic,
     QueryTopicsOfGroup,
+    UpdateGroupForbidden,
+)
+from ..operations.topics import (
+    CreateTopic,
+    CreateTopics,
+    DeleteTopic,
+    GetAllTopics,
+    GetBrokerTopicList,
+    GetTopicConfig,
+    GetTopicStats,
     TopicConfig,
-    TopicListResult,
     TopicOffset,
     TopicResult,
     TopicsResult,
     TopicStatsResult,
-    UpdateGroupForbidden,
 )
 from ..pop.consumer_order_info import Orders
 from ..pop.pop_inflight_counter import PopInFlight

@@ -9,7 +9,8 @@ from ipaddress import IPv4Interface, ip_address, ip_interface
 from ..gate.gate import Call, Handlers
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import AclResult, AclsResult, DeleteAcl, Done, GetAcl, ListAcls, PolicyEntry, PolicyInfo, PutAcl
+from ..operations.base import Done
+from ..operations.users import AclResult, AclsResult, DeleteAcl, GetAcl, ListAcls, PolicyEntry, PolicyInfo, PutAcl
 from .policies import Action, Decision, Entry, Policy, PolicyType, Resource, Rights, by_name
 from .user_table import Accounts, User, nowhere, refused
 

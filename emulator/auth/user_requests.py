@@ -7,7 +7,8 @@ Source: AdminBrokerProcessor, AuthenticationMetadataManagerImpl (5.3.3).
 from ..gate.gate import Call, Handlers
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import CreateUser, DeleteUser, Done, GetUser, ListUsers, UpdateUser, UserInfo, UserResult, UsersResult
+from ..operations.base import Done
+from ..operations.users import CreateUser, DeleteUser, GetUser, ListUsers, UpdateUser, UserInfo, UserResult, UsersResult
 from .acl_requests import UserRights
 from .policies import by_name
 from .user_table import Accounts, User, UserStatus, UserType, nowhere, refused

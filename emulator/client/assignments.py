@@ -11,16 +11,10 @@ from ..group.group_table import Groups
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import names
-from ..operations import (
-    AssignmentResult,
-    Done,
-    GetAllMessageRequestMode,
-    MessageQueue,
-    MessageRequestMode,
-    MessageRequestModesResult,
-    QueryAssignment,
-    SetMessageRequestMode,
-)
+from ..operations.base import Done
+from ..operations.clients import MessageQueue
+from ..operations.groups import AssignmentResult, MessageRequestMode, QueryAssignment, SetMessageRequestMode
+from ..operations.tools import GetAllMessageRequestMode, MessageRequestModesResult
 from ..topic.topic_table import Topics
 from .client_registry import BROADCASTING, Clients
 

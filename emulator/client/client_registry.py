@@ -16,7 +16,7 @@ from ..group.group_table import Groups
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import names
-from ..operations import ConsumerData, Heartbeat, SubscriptionData
+from ..operations.clients import ConsumerData, Heartbeat, SubscriptionData
 from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, Topics
 from .registrations import Registrations
 

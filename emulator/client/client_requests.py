@@ -10,14 +10,14 @@ from ..filter.message_filter import SQL92, SqlError, filter_of, is_tag_type
 from ..gate.gate import Call, Channel
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import (
+from ..operations.base import Done
+from ..operations.clients import (
     AllProducersResult,
     ChannelClosed,
     CheckClientConfig,
     ClientConnection,
     ConsumerConnectionResult,
     ConsumerListResult,
-    Done,
     ForgetWaiting,
     GetAllProducerInfo,
     GetConsumerConnectionList,

@@ -11,7 +11,7 @@ from ..gate.gate import Channel
 from ..group.offset_table import Offsets
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import ResetOffset, ResetOffsetResult
+from ..operations.offsets import ResetOffset, ResetOffsetResult
 from ..store.message_store import MessageStore
 from ..topic.topic_table import Topics
 from .client_registry import Clients

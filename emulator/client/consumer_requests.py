@@ -13,17 +13,15 @@ from ..group.group_table import Groups
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import stored_record as records
-from ..operations import (
-    PARKED,
+from ..operations.base import PARKED, Operation, Parked
+from ..operations.clients import (
     ClientAnswer,
     ConsumeMessageDirectly,
     ConsumerStatusResult,
     GetConsumerRunningInfo,
     GetConsumerStatus,
-    Operation,
-    Parked,
-    PushAnswered,
 )
+from ..operations.send import PushAnswered
 from ..store.message_store import MessageStore
 from ..store.refusals import bytes_of
 from ..topic.topic_table import Topics

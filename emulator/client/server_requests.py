@@ -12,7 +12,8 @@ from ..gate.effects import Question
 from ..gate.gate import Call, Channel
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.value_class import value
-from ..operations import Done, PushAnswered
+from ..operations.base import Done
+from ..operations.send import PushAnswered
 
 Then = Callable[[PushAnswered | None], None]
 """Called with the response, or with None after the timeout."""

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .. import operations as ops
 from ..admin.broker_requests import BrokerAdministration
 from ..admin.consume_stats import Consumption
 from ..admin.message_queries import Views
@@ -38,7 +37,85 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import names
 from ..message import stored_record as records
-from ..operations import MessageQueue, Operation, Parked, Result
+from ..operations.base import Operation, Parked, Result
+from ..operations.clients import (
+    ChannelClosed,
+    CheckClientConfig,
+    ForgetWaiting,
+    GetAllProducerInfo,
+    GetConsumerConnectionList,
+    GetConsumerListByGroup,
+    GetProducerConnectionList,
+    Heartbeat,
+    LockBatchMq,
+    MessageQueue,
+    UnlockBatchMq,
+    UnregisterClient,
+)
+from ..operations.cluster import (
+    CleanExpiredConsumeQueue,
+    DeleteExpiredCommitLog,
+    GetBrokerConfig,
+    GetBrokerHaStatus,
+    GetBrokerRuntimeInfo,
+    UpdateBrokerConfig,
+)
+from ..operations.consume import (
+    AckMessage,
+    BatchAckMessage,
+    ChangeInvisibleTime,
+    Notification,
+    PeekMessage,
+    PollingInfo,
+    PopMessage,
+    PullMessage,
+    RollBackPops,
+)
+from ..operations.groups import (
+    CloneGroupOffset,
+    CreateGroup,
+    CreateGroups,
+    DeleteGroup,
+    GetAllGroups,
+    GetBrokerConsumeStats,
+    GetConsumeStats,
+    GetGroup,
+    QueryGroupsOfTopic,
+    QueryTopicsOfGroup,
+    SetMessageRequestMode,
+    UpdateGroupForbidden,
+)
+from ..operations.offsets import (
+    GetAllConsumerOffset,
+    GetEarliestStoreTime,
+    GetMaxOffset,
+    GetMinOffset,
+    QueryConsumerOffset,
+    QueryCorrectionOffset,
+    ResetOffset,
+    SearchOffset,
+    UpdateConsumerOffset,
+)
+from ..operations.send import (
+    EndTransaction,
+    PushAnswered,
+    RecallMessage,
+    ResumeCheckHalfMessage,
+    SendMessage,
+    SendMessageBack,
+    SendReplyMessage,
+)
+from ..operations.timers import GetAllDelayOffset
+from ..operations.topics import (
+    CreateStaticTopic,
+    CreateTopic,
+    CreateTopics,
+    DeleteTopic,
+    GetAllTopics,
+    GetBrokerTopicList,
+    GetTopicConfig,
+    GetTopicStats,
+)
 from ..overload.request_pools import RequestPools
 from ..pop.ack_service import AckService
 from ..pop.check_point import ReviveLog
@@ -114,7 +191,7 @@ class Broker:
         self.store.batched = self.topics.batched
         self.accounts = Accounts(config)
         self.pop_records = PopRecords()
-        self._request_modes: dict[tuple[str, str], ops.SetMessageRequestMode] = {}
+        self._request_modes: dict[tuple[str, str], SetMessageRequestMode] = {}
         self.peer: Callable[[str], Broker | None] = lambda name: None
         """Returns the master of a broker name, or None; static topics reach the other parts of a queue with it."""
         self.read_queues: Callable[[str], list[MessageQueue] | None] = lambda topic: None
@@ -322,77 +399,77 @@ class Broker:
             config, self._scheduler, self.store, self.timers.congestion, self._configured, self.request_pools
         )
         return {
-            ops.SendMessage: self._send,
-            ops.SendMessageBack: self.retry.send_back,
-            ops.SendReplyMessage: self.replies.send,
-            ops.PushAnswered: self.questions.answered,
-            ops.EndTransaction: self._end_transaction,
-            ops.ResumeCheckHalfMessage: self.transactions.resume_check,
-            ops.RecallMessage: self._recall,
-            ops.PullMessage: self.pulls.pull,
-            ops.PopMessage: self.pops.pop,
-            ops.AckMessage: self.acks.ack,
-            ops.BatchAckMessage: self.acks.batch_ack,
-            ops.ChangeInvisibleTime: self.acks.change_invisible,
-            ops.RollBackPops: self.acks.roll_back,
-            ops.Notification: self.notifications.notify,
-            ops.PeekMessage: self.notifications.peek,
-            ops.PollingInfo: self.notifications.polling_info,
-            ops.QueryConsumerOffset: positions.query,
-            ops.UpdateConsumerOffset: positions.update,
-            ops.GetAllConsumerOffset: positions.all,
-            ops.QueryCorrectionOffset: positions.correction,
-            ops.GetMaxOffset: positions.maximum,
-            ops.GetMinOffset: positions.minimum,
-            ops.SearchOffset: positions.search,
-            ops.GetEarliestStoreTime: positions.earliest,
-            ops.ResetOffset: positions.reset,
-            ops.Heartbeat: memberships.heartbeat,
-            ops.UnregisterClient: memberships.unregister,
-            ops.ChannelClosed: memberships.channel_closed,
-            ops.ForgetWaiting: memberships.forget_waiting,
-            ops.GetConsumerListByGroup: memberships.consumer_list,
-            ops.LockBatchMq: memberships.lock,
-            ops.UnlockBatchMq: memberships.unlock,
-            ops.CheckClientConfig: memberships.check_client_config,
-            ops.GetConsumerConnectionList: memberships.consumer_connections,
-            ops.GetProducerConnectionList: memberships.producer_connections,
-            ops.GetAllProducerInfo: memberships.all_producers,
+            SendMessage: self._send,
+            SendMessageBack: self.retry.send_back,
+            SendReplyMessage: self.replies.send,
+            PushAnswered: self.questions.answered,
+            EndTransaction: self._end_transaction,
+            ResumeCheckHalfMessage: self.transactions.resume_check,
+            RecallMessage: self._recall,
+            PullMessage: self.pulls.pull,
+            PopMessage: self.pops.pop,
+            AckMessage: self.acks.ack,
+            BatchAckMessage: self.acks.batch_ack,
+            ChangeInvisibleTime: self.acks.change_invisible,
+            RollBackPops: self.acks.roll_back,
+            Notification: self.notifications.notify,
+            PeekMessage: self.notifications.peek,
+            PollingInfo: self.notifications.polling_info,
+            QueryConsumerOffset: positions.query,
+            UpdateConsumerOffset: positions.update,
+            GetAllConsumerOffset: positions.all,
+            QueryCorrectionOffset: positions.correction,
+            GetMaxOffset: positions.maximum,
+            GetMinOffset: positions.minimum,
+            SearchOffset: positions.search,
+            GetEarliestStoreTime: positions.earliest,
+            ResetOffset: positions.reset,
+            Heartbeat: memberships.heartbeat,
+            UnregisterClient: memberships.unregister,
+            ChannelClosed: memberships.channel_closed,
+            ForgetWaiting: memberships.forget_waiting,
+            GetConsumerListByGroup: memberships.consumer_list,
+            LockBatchMq: memberships.lock,
+            UnlockBatchMq: memberships.unlock,
+            CheckClientConfig: memberships.check_client_config,
+            GetConsumerConnectionList: memberships.consumer_connections,
+            GetProducerConnectionList: memberships.producer_connections,
+            GetAllProducerInfo: memberships.all_producers,
             **ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete).handlers(),
             **Assignments(
                 config, topics, groups, clients, lambda topic: self.read_queues(topic), self._request_modes
             ).handlers(),
-            ops.CreateTopic: topic_admin.create,
-            ops.CreateTopics: topic_admin.create_all,
-            ops.CreateStaticTopic: self.static.create,
-            ops.DeleteTopic: topic_admin.delete,
-            ops.GetTopicConfig: topic_admin.get,
-            ops.GetAllTopics: topic_admin.all,
-            ops.GetBrokerTopicList: topic_admin.system,
-            ops.GetTopicStats: topic_admin.stats,
-            ops.CreateGroup: group_admin.create,
-            ops.CreateGroups: group_admin.create_all,
-            ops.DeleteGroup: group_admin.delete,
-            ops.GetGroup: group_admin.get,
-            ops.GetAllGroups: group_admin.all,
-            ops.GetConsumeStats: group_admin.stats,
-            ops.QueryGroupsOfTopic: group_admin.groups_of_topic,
-            ops.QueryTopicsOfGroup: group_admin.topics_of_group,
+            CreateTopic: topic_admin.create,
+            CreateTopics: topic_admin.create_all,
+            CreateStaticTopic: self.static.create,
+            DeleteTopic: topic_admin.delete,
+            GetTopicConfig: topic_admin.get,
+            GetAllTopics: topic_admin.all,
+            GetBrokerTopicList: topic_admin.system,
+            GetTopicStats: topic_admin.stats,
+            CreateGroup: group_admin.create,
+            CreateGroups: group_admin.create_all,
+            DeleteGroup: group_admin.delete,
+            GetGroup: group_admin.get,
+            GetAllGroups: group_admin.all,
+            GetConsumeStats: group_admin.stats,
+            QueryGroupsOfTopic: group_admin.groups_of_topic,
+            QueryTopicsOfGroup: group_admin.topics_of_group,
             **Consumption(config, self._scheduler, self.store, topics, clients, self.offsets).handlers(),
-            ops.CloneGroupOffset: group_admin.clone_offset,
-            ops.UpdateGroupForbidden: group_admin.forbidden,
+            CloneGroupOffset: group_admin.clone_offset,
+            UpdateGroupForbidden: group_admin.forbidden,
             **self.views.handlers(),
-            ops.GetBrokerConfig: broker_admin.get_config,
-            ops.UpdateBrokerConfig: broker_admin.update_config,
-            ops.GetBrokerRuntimeInfo: broker_admin.runtime_info,
-            ops.GetBrokerHaStatus: ReplicationStatus(self).get,
-            ops.DeleteExpiredCommitLog: self.clean_up.delete_files,
-            ops.CleanExpiredConsumeQueue: self.clean_up.forget_queues,
-            ops.GetBrokerConsumeStats: group_admin.all_stats,
+            GetBrokerConfig: broker_admin.get_config,
+            UpdateBrokerConfig: broker_admin.update_config,
+            GetBrokerRuntimeInfo: broker_admin.runtime_info,
+            GetBrokerHaStatus: ReplicationStatus(self).get,
+            DeleteExpiredCommitLog: self.clean_up.delete_files,
+            CleanExpiredConsumeQueue: self.clean_up.forget_queues,
+            GetBrokerConsumeStats: group_admin.all_stats,
             **BrokerTools(config, self.store, topics).handlers(),
             **ColdData(config).handlers(),
             **Users(self.accounts).handlers(),
-            ops.GetAllDelayOffset: self.delays.get_offsets,
+            GetAllDelayOffset: self.delays.get_offsets,
             **self.timers.handlers(),
         }
 
@@ -519,15 +596,15 @@ class Broker:
         self._request_modes.clear()
         self._request_modes.update(master._request_modes)
 
-    def _send(self, call: Call, operation: ops.SendMessage) -> Result | Parked:
+    def _send(self, call: Call, operation: SendMessage) -> Result | Parked:
         if self.request_pools.on and operation.through_proxy:
             self.request_pools.refuse_to_store()
         return self.acknowledgements.of(call, operation, self.sends.send(call, operation))
 
-    def _recall(self, call: Call, operation: ops.RecallMessage) -> Result | Parked:
+    def _recall(self, call: Call, operation: RecallMessage) -> Result | Parked:
         return self.acknowledgements.after(call, operation, self.recall.recall(call, operation))
 
-    def _end_transaction(self, call: Call, operation: ops.EndTransaction) -> Result | Parked:
+    def _end_transaction(self, call: Call, operation: EndTransaction) -> Result | Parked:
         result = self.transactions.end(call, operation)
         if self.acknowledgements.waits and self.transactions.waits(operation):
             return self.acknowledgements.after(call, operation, result)

@@ -15,12 +15,13 @@ from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.names import group_of_retry_topic, is_legal_group, is_retry, retry_topic
-from ..operations import (
+from ..operations.base import Done, Operation, Parked, Result
+from ..operations.clients import MessageQueue
+from ..operations.cluster import (
     BrokerMember,
     ClusterInfoResult,
     DeleteKvConfig,
     DeleteTopicInNamesrv,
-    Done,
     GetBrokerClusterInfo,
     GetKvConfig,
     GetKvListByNamespace,
@@ -28,24 +29,19 @@ from ..operations import (
     GetNamesrvTopicList,
     GetRouteInfo,
     GetUnitTopicList,
-    GroupConfig,
     KvListResult,
     KvResult,
-    MessageQueue,
-    Operation,
-    Parked,
     PermOfBrokerResult,
     PutKvConfig,
-    QueueMapping,
     QueueRoute,
-    Result,
     RouteResult,
     SetPermOfBroker,
     TextResult,
-    TopicConfig,
     TopicListResult,
     UpdateNamesrvConfig,
 )
+from ..operations.groups import GroupConfig
+from ..operations.topics import QueueMapping, TopicConfig
 from ..topic.topic_table import PERM_READ, PERM_WRITE
 
 if TYPE_CHECKING:

@@ -16,17 +16,9 @@ from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
 from ..message.properties import WAIT
-from ..operations import (
-    PARKED,
-    FollowerState,
-    GetBrokerHaStatus,
-    HaStatusResult,
-    Operation,
-    Parked,
-    Result,
-    SendMessage,
-    SendResult,
-)
+from ..operations.base import PARKED, Operation, Parked, Result
+from ..operations.cluster import FollowerState, GetBrokerHaStatus, HaStatusResult
+from ..operations.send import SendMessage, SendResult
 from ..store.message_store import MessageStore
 from .timer_replica import TimerCopy
 

@@ -12,7 +12,7 @@ from ..kernel.file_image import LastWrite
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import properties as props
-from ..operations import SubscriptionData
+from ..operations.clients import SubscriptionData
 from ..topic.topic_group_index import NameIndex
 from .message_filter import SQL92, SqlFilter, is_tag_type
 

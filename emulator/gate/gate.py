@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
-from ..operations import Operation, Parked, Result
+from ..operations.base import Operation, Parked, Result
 from .effects import Effect
 from .journal import Journal
 from .raw_request import RawRequest, Rejection

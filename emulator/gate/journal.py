@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.errors import EngineError
-from ..operations import Done, Operation, Result
+from ..operations.base import Done, Operation, Result
 from .effects import Effect
 from .journal_weight import OUTCOMES, SUBJECTS, weightless
 from .raw_request import RawRequest, Rejection

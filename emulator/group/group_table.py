@@ -11,7 +11,7 @@ from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import names
-from ..operations import GroupConfig
+from ..operations.groups import GroupConfig
 
 
 class Groups:

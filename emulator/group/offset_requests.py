@@ -9,10 +9,10 @@ from ..config import BrokerConfig, EmulationConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import (
+from ..operations.base import Done
+from ..operations.offsets import (
     AllOffsetsResult,
     CorrectionOffsetResult,
-    Done,
     GetAllConsumerOffset,
     GetEarliestStoreTime,
     GetMaxOffset,

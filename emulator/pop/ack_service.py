@@ -21,13 +21,13 @@ from ..message.receipt import (
     real_topic,
     revive_queue_of,
 )
-from ..operations import (
+from ..operations.base import Done
+from ..operations.consume import (
     AckMessage,
     BatchAck,
     BatchAckMessage,
     ChangeInvisibleResult,
     ChangeInvisibleTime,
-    Done,
     RollBackPops,
 )
 from ..store.message_store import MessageStore

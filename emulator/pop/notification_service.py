@@ -16,12 +16,10 @@ from ..kernel.scheduler import Scheduler, Timer
 from ..message import stored_record as records
 from ..message.names import pop_retry_topic
 from ..message.receipt import topic_digit
-from ..operations import (
-    PARKED,
+from ..operations.base import PARKED, Operation, Parked, Result
+from ..operations.consume import (
     Notification,
     NotificationResult,
-    Operation,
-    Parked,
     PeekMessage,
     PollingInfo,
     PollingInfoResult,
@@ -29,9 +27,8 @@ from ..operations import (
     PoppedMessage,
     PopResult,
     PullStatus,
-    Result,
-    TopicConfig,
 )
+from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader
 from ..store.message_store import MessageStore
 from ..store.refusals import illegal_capacity, illegal_queue_id

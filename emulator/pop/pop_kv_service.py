@@ -18,7 +18,8 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.names import pop_retry_topic
 from ..message.receipt import NORMAL, RETRY_V1, RETRY_V2, Receipt
-from ..operations import PoppedMessage, PullStatus, TopicConfig
+from ..operations.consume import PoppedMessage, PullStatus
+from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader, Read
 from ..store.message_store import MessageStore
 from .consumer_order_info import Orders

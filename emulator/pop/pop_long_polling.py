@@ -17,7 +17,7 @@ from ..gate.gate import Call, Gate
 from ..kernel.java_numbers import long_sum
 from ..kernel.scheduler import Scheduler, Timer
 from ..message.names import is_pop_retry_v2, normal_topic_of_v2
-from ..operations import Notification, PopMessage
+from ..operations.consume import Notification, PopMessage
 
 Waiting = TypeVar("Waiting", PopMessage, Notification)
 

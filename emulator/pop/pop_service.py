@@ -27,17 +27,9 @@ from ..kernel.scheduler import Scheduler
 from ..message import stored_record as records
 from ..message.names import pop_retry_topic
 from ..message.receipt import ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt, topic_digit
-from ..operations import (
-    PARKED,
-    Operation,
-    Parked,
-    PopMessage,
-    PoppedMessage,
-    PopResult,
-    PullStatus,
-    Result,
-    TopicConfig,
-)
+from ..operations.base import PARKED, Operation, Parked, Result
+from ..operations.consume import PopMessage, PoppedMessage, PopResult, PullStatus
+from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader, Read
 from ..store.message_store import MessageStore
 from ..store.refusals import illegal_capacity, illegal_queue_id

@@ -6,9 +6,9 @@ Source: ColdDataCgCtrService (5.3.3), whose limits do not survive a restart of t
 from ..config import BrokerConfig
 from ..gate.gate import Call, Handlers
 from ..kernel.java_numbers import parse_long
-from ..operations import (
+from ..operations.base import Done
+from ..operations.tools import (
     ColdDataFlowCtrResult,
-    Done,
     GetColdDataFlowCtrInfo,
     RemoveColdDataFlowCtrConfig,
     UpdateColdDataFlowCtrConfig,

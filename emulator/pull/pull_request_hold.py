@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..filter.message_filter import MessageFilter
 from ..gate.gate import Call
 from ..kernel.scheduler import Scheduler, Timer
-from ..operations import PullMessage
+from ..operations.consume import PullMessage
 
 Resume = Callable[[Call, PullMessage], None]
 

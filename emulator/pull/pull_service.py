@@ -16,17 +16,10 @@ from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.names import MAY_ALWAYS_PULL, SYSTEM_GROUP_PREFIX, group_of_retry_topic, is_retry
-from ..operations import (
-    PARKED,
-    GroupConfig,
-    Operation,
-    Parked,
-    PullMessage,
-    PullResult,
-    PullStatus,
-    Result,
-    SubscriptionData,
-)
+from ..operations.base import PARKED, Operation, Parked, Result
+from ..operations.clients import SubscriptionData
+from ..operations.consume import PullMessage, PullResult, PullStatus
+from ..operations.groups import GroupConfig
 from ..store.refusals import illegal_queue_id, refuse_on_slave
 from ..topic.topic_table import PERM_READ, Topics
 from .broadcast_offsets import BroadcastOffsets

@@ -11,7 +11,7 @@ from ..config import BrokerConfig
 from ..filter.message_filter import MessageFilter
 from ..kernel.value_class import value
 from ..message import stored_record as records
-from ..operations import PullStatus
+from ..operations.consume import PullStatus
 from ..store.compaction import CompactedQueue, Compaction, moved
 from ..store.consume_queue import BatchConsumeQueue, ConsumeQueue
 from ..store.message_store import MessageStore

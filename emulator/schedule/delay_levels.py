@@ -21,7 +21,7 @@ from ..message import stored_record as records
 from ..message.message import Message
 from ..message.message_copies import copy_of, send_home
 from ..message.names import HALF_TOPIC, SCHEDULE_TOPIC
-from ..operations import DelayOffsetsResult, GetAllDelayOffset
+from ..operations.timers import DelayOffsetsResult, GetAllDelayOffset
 from ..store.message_store import MessageStore
 
 AGAIN_MS = 100

@@ -17,7 +17,7 @@ from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import Message
 from ..message.names import is_retry
-from ..operations import RecallMessage, RecallResult
+from ..operations.send import RecallMessage, RecallResult
 from ..store.message_store import MessageStore
 from ..topic.topic_table import PERM_WRITE, Topics
 from .timer_service import delete_key

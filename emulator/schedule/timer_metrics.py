@@ -13,7 +13,7 @@ from dataclasses import field
 from ..kernel.file_image import LastWrite
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
-from ..operations import TimerMetric
+from ..operations.timers import TimerMetric
 
 LOG_UNIT_BYTES = 52
 """Size of one message in the timer log in bytes (TimerLog.UNIT_SIZE)."""

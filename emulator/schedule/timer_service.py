@@ -29,7 +29,7 @@ from ..message import stored_record as records
 from ..message.message import Message
 from ..message.message_copies import copy_of, send_home
 from ..message.names import TIMER_TOPIC
-from ..operations import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
+from ..operations.timers import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
 from ..store.message_store import MessageStore
 from .delay_levels import delay_level, may_be_delayed
 from .timer_metrics import LOG_UNIT_BYTES, TimerFile, TimerMetrics, WheelProgress, WrittenMetrics

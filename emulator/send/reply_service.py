@@ -18,7 +18,8 @@ from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import Message
-from ..operations import PARKED, Operation, Parked, PushAnswered, SendMessage, SendReplyMessage, SendResult
+from ..operations.base import PARKED, Operation, Parked
+from ..operations.send import PushAnswered, SendMessage, SendReplyMessage, SendResult
 from ..store.message_store import MessageStore
 
 PUSH_TIMEOUT_MS = 10_000

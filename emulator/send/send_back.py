@@ -16,7 +16,10 @@ from ..message import stored_record as records
 from ..message.message import Message
 from ..message.message_copies import copy_of
 from ..message.stored_record import Record
-from ..operations import Done, GroupConfig, SendMessage, SendMessageBack, TopicConfig
+from ..operations.base import Done
+from ..operations.groups import GroupConfig
+from ..operations.send import SendMessage, SendMessageBack
+from ..operations.topics import TopicConfig
 from ..store.message_store import MessageStore
 from ..store.refusals import record_of, refuse_to_store
 from ..store.write_buffers import StoreBuffers

@@ -17,7 +17,8 @@ from ..message import properties as props
 from ..message import stored_record as records
 from ..message.batch import Part, properties_of, split_batch
 from ..message.message import Message, Stored
-from ..operations import SendMessage, SendResult, TopicConfig, WholeBatchSendResult
+from ..operations.send import SendMessage, SendResult, WholeBatchSendResult
+from ..operations.topics import TopicConfig
 from ..schedule.delay_levels import delay_level
 from ..store.message_store import MessageStore
 from ..store.refusals import refuse_to_store

@@ -11,7 +11,8 @@ from typing import Annotated
 from ..auth.user_table import User
 from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..filter import filter_table as filter_data
-from ..operations import GroupConfig, QueueMapping, SetMessageRequestMode, TopicConfig
+from ..operations.groups import GroupConfig, SetMessageRequestMode
+from ..operations.topics import QueueMapping, TopicConfig
 from ..pop.consumer_order_info import OrderInfo, Place
 from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_service import TimerRemains

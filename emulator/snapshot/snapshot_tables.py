@@ -14,15 +14,9 @@ from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..config.keys import Config, camel_case
 from ..filter.filter_table import FilterData
 from ..filter.message_filter import SqlFilter
-from ..operations import (
-    GroupConfig,
-    QueueMapping,
-    QueuePart,
-    RetryPolicy,
-    SetMessageRequestMode,
-    TimerMetric,
-    TopicConfig,
-)
+from ..operations.groups import GroupConfig, RetryPolicy, SetMessageRequestMode
+from ..operations.timers import TimerMetric
+from ..operations.topics import QueueMapping, QueuePart, TopicConfig
 from ..pop.consumer_order_info import OrderInfo
 from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_metrics import WheelProgress, WrittenMetrics

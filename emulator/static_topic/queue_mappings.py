@@ -10,7 +10,7 @@ from itertools import pairwise
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
-from ..operations import QueueMapping, QueuePart
+from ..operations.topics import QueueMapping, QueuePart
 
 
 class QueueMappings:

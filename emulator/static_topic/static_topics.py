@@ -15,26 +15,19 @@ from typing import Any
 from ..gate.gate import Call, Channel, Handlers, Outcome
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import (
-    CreateStaticTopic,
-    Done,
+from ..operations.base import Done, Operation, Parked, Result
+from ..operations.consume import PullMessage, PullResult
+from ..operations.offsets import (
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
     OffsetResult,
-    Operation,
-    Parked,
-    PullMessage,
-    PullResult,
     QueryConsumerOffset,
-    QueueMapping,
-    QueuePart,
-    Result,
     SearchOffset,
-    SendMessage,
-    SendResult,
     UpdateConsumerOffset,
 )
+from ..operations.send import SendMessage, SendResult
+from ..operations.topics import CreateStaticTopic, QueueMapping, QueuePart
 from ..pull.pull_service import FLAG_COMMIT_OFFSET, FLAG_SUSPEND, PullService
 from ..topic.topic_table import Topics
 from .logical_pull import PulledPart

@@ -8,7 +8,8 @@ Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpire
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.scheduler import Scheduler, Timer
-from ..operations import CleanExpiredConsumeQueue, DeleteExpiredCommitLog, Done
+from ..operations.base import Done
+from ..operations.cluster import CleanExpiredConsumeQueue, DeleteExpiredCommitLog
 from ..topic.topic_table import Topics
 from .arrival_listener import Arrival
 from .disk import Pressure

@@ -12,7 +12,7 @@ from ..kernel.java_numbers import parse_long
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import names
-from ..operations import TopicConfig
+from ..operations.topics import TopicConfig
 
 PERM_READ = 4
 PERM_WRITE = 2

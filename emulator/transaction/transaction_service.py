@@ -17,7 +17,8 @@ from ..message.message import Message
 from ..message.message_copies import copy_of, send_home
 from ..message.names import HALF_TOPIC
 from ..message.stored_record import Record
-from ..operations import NO_ANSWER, Done, EndTransaction, NoAnswer, ResumeCheckHalfMessage
+from ..operations.base import NO_ANSWER, Done, NoAnswer
+from ..operations.send import EndTransaction, ResumeCheckHalfMessage
 from ..store.message_store import MessageStore
 from ..store.refusals import record_of
 from .op_queue import OpLog

@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.gate.gate import Channel, Node, Outcome
 from rocketmq_testkit.emulator.gate.raw_request import Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import Operation
+from rocketmq_testkit.emulator.operations.base import Operation
 
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, rejection

@@ -2,7 +2,7 @@
 
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import AckMessage
+from rocketmq_testkit.emulator.operations.consume import AckMessage
 
 from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb

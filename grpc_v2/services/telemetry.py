@@ -5,7 +5,8 @@ later: some clients wait for the answer only after they have done other things, 
 `deviations`).
 """
 
-from rocketmq_testkit.emulator.operations import Heartbeat, PushAnswered
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.send import PushAnswered
 
 from ..config.duration_lists import times_ms
 from ..convert.client_settings import answered, with_defaults

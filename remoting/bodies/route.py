@@ -5,7 +5,7 @@ A client connects to exactly the texts found here, and the Go client cuts them o
 
 from typing import Any
 
-from rocketmq_testkit.emulator.operations import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
+from rocketmq_testkit.emulator.operations.cluster import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
 
 from ..request.call import RemotingCall
 from . import mapping

@@ -5,8 +5,8 @@ ColdDataCgCtrService (5.3.3).
 from typing import Any
 
 import orjson
-from rocketmq_testkit.emulator.operations import (
-    BrokerConsumeStatsResult,
+from rocketmq_testkit.emulator.operations.groups import BrokerConsumeStatsResult
+from rocketmq_testkit.emulator.operations.tools import (
     BrokerStatsItem,
     BrokerStatsResult,
     ColdDataFlowCtrResult,

@@ -6,7 +6,8 @@ Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.
 # ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import (
     AllProducersResult,
     CheckClientConfig,
     ClientAnswer,
@@ -14,7 +15,6 @@ from rocketmq_testkit.emulator.operations import (
     ConsumerConnectionResult,
     ConsumerListResult,
     ConsumerStatusResult,
-    Done,
     GetAllProducerInfo,
     GetConsumerConnectionList,
     GetConsumerListByGroup,

@@ -5,9 +5,9 @@ Source: AdminBrokerProcessor, QueryAssignmentProcessor (5.3.3).
 
 # ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
 
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.cluster import BrokerMember, TopicListResult
+from rocketmq_testkit.emulator.operations.groups import (
     AssignmentResult,
-    BrokerMember,
     ConsumeStatsResult,
     ConsumeTimeSpanResult,
     CreateGroup,
@@ -27,7 +27,6 @@ from rocketmq_testkit.emulator.operations import (
     QueryTopicsOfGroup,
     SetMessageRequestMode,
     SubscriptionResult,
-    TopicListResult,
     UpdateGroupForbidden,
 )
 

@@ -4,7 +4,8 @@
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import Done, EndTransaction, ResumeCheckHalfMessage
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.send import EndTransaction, ResumeCheckHalfMessage
 
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode

@@ -2,13 +2,13 @@
 
 # ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
 
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.users import (
     AclResult,
     AclsResult,
     CreateUser,
     DeleteAcl,
     DeleteUser,
-    Done,
     GetAcl,
     GetUser,
     ListAcls,

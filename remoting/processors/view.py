@@ -6,21 +6,23 @@ from typing import Any
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.cluster import (
     CleanExpiredConsumeQueue,
     DeleteExpiredCommitLog,
     GetBrokerConfig,
     GetBrokerHaStatus,
     GetBrokerRuntimeInfo,
     HaStatusResult,
+    RuntimeInfoResult,
+    TextResult,
+    UpdateBrokerConfig,
+)
+from rocketmq_testkit.emulator.operations.views import (
     MessagesResult,
     QueryConsumeQueue,
     QueryConsumeQueueResult,
     QueryMessage,
     QueueUnit,
-    RuntimeInfoResult,
-    TextResult,
-    UpdateBrokerConfig,
     ViewMessage,
 )
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, get_type_hints
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import Done, Operation
+from rocketmq_testkit.emulator.operations.base import Done, Operation
 
 from ..bodies.bean import Bean
 from ..wire.ext_fields import Header, header

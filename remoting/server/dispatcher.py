@@ -15,7 +15,8 @@ from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import ChannelClosed, PushAnswered
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed
+from rocketmq_testkit.emulator.operations.send import PushAnswered
 from rocketmq_testkit.emulator.overload.request_pools import RequestPools
 from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
 

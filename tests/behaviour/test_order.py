@@ -5,7 +5,8 @@ from entrance import BrokerEntrance, Entrance, handles
 from entrance_grpc import GrpcEntrance
 from entrances import ALL, BROKER, through
 from rocketmq_testkit.emulator.kernel.random_streams import Chance
-from rocketmq_testkit.emulator.operations import DeleteGroup, ResetOffset
+from rocketmq_testkit.emulator.operations.groups import DeleteGroup
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
 
 RETRY, DEAD = "%RETRY%G_T", "%DLQ%G"
 

@@ -12,16 +12,10 @@ from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.gate import Call
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
-    Done,
-    GetRouteInfo,
-    GetTopicConfig,
-    Operation,
-    Parked,
-    PullMessage,
-    PullResult,
-    Result,
-)
+from rocketmq_testkit.emulator.operations.base import Done, Operation, Parked, Result
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.topics import GetTopicConfig
 
 WALK = Path(__file__).parent.parent / "support" / "journal_walk.py"
 
