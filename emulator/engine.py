@@ -94,11 +94,23 @@ class Engine:
         self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
         self.gate = Gate(self.scheduler, self.journal, report_bug)
         self.brokers = [
-            Broker(config, self.emulation, self.scheduler, self.chance, self.journal, self.gate, left)
+            Broker(
+                config=config,
+                emulation=self.emulation,
+                scheduler=self.scheduler,
+                chance=self.chance,
+                journal=self.journal,
+                gate=self.gate,
+                state=left,
+            )
             for config, left in _with_state(brokers, state.brokers)
         ]
         self.name_server = NameServer(
-            namesrv or state.namesrv, self.emulation, self.scheduler, self.brokers, state.values
+            config=namesrv or state.namesrv,
+            emulation=self.emulation,
+            scheduler=self.scheduler,
+            brokers=self.brokers,
+            values=state.values,
         )
         for broker in self.brokers:
             broker.topics.on_change = partial(self.name_server.topic_registered, broker)

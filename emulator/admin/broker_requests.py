@@ -35,6 +35,7 @@ class BrokerAdministration:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,

@@ -24,6 +24,7 @@ class Consumption:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,

@@ -59,8 +59,9 @@ from ..topic.topic_table import Topics
 class TopicAdministration:
     """Creates, deletes and describes topics."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a deletion reaches every table with a topic in it
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         topics: Topics,
@@ -169,8 +170,9 @@ class TopicAdministration:
 class GroupAdministration:
     """Creates, deletes and describes groups and their progress."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a deletion reaches every table with a group in it
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         topics: Topics,

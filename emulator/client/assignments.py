@@ -27,6 +27,7 @@ class Assignments:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         topics: Topics,
         groups: Groups,
@@ -91,7 +92,7 @@ class Assignments:
             elif not operation.client_id or not queues:
                 return AssignmentResult(None)  # upstream's strategies require a client id and at least one queue
             elif mode == "POP":
-                allocated = _allocate_pop(queues, clients, operation.client_id, share, strategy)
+                allocated = _allocate_pop(queues, clients, operation.client_id, share, strategy=strategy)
             else:
                 allocated = strategy(queues, clients, operation.client_id)
         return AssignmentResult([MessageRequestMode(queue, mode) for queue in allocated])
@@ -135,7 +136,7 @@ def _whole_brokers(queues: list[MessageQueue]) -> list[MessageQueue]:
 
 
 def _allocate_pop(
-    queues: list[MessageQueue], clients: list[str], client_id: str, share: int, strategy: Strategy
+    queues: list[MessageQueue], clients: list[str], client_id: str, share: int, *, strategy: Strategy
 ) -> list[MessageQueue]:
     """Allocate a pop client's share and those of the next `share` clients; one queue if clients outnumber queues."""
     if client_id not in clients:

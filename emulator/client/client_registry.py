@@ -67,6 +67,7 @@ class Clients:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         topics: Topics,

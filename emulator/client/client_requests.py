@@ -47,6 +47,7 @@ class Memberships:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         clients: Clients,

@@ -23,6 +23,7 @@ class ClientResets:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         topics: Topics,

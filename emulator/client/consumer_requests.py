@@ -40,6 +40,7 @@ class ConsumerInquiries:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         topics: Topics,
@@ -72,7 +73,7 @@ class ConsumerInquiries:
             operation,
             operation.consumer_group,
             operation.client_id,
-            lambda ticket: AskRunningInfo(ext, ticket),
+            question=lambda ticket: AskRunningInfo(ext, ticket),
         )
 
     def consume_directly(self, call: Call, operation: ConsumeMessageDirectly) -> Parked:
@@ -90,7 +91,7 @@ class ConsumerInquiries:
             operation,
             operation.consumer_group,
             operation.client_id,
-            lambda ticket: AskToConsume(ext, record, ticket),
+            question=lambda ticket: AskToConsume(ext, record, ticket),
         )
 
     def status(self, call: Call, operation: GetConsumerStatus) -> ConsumerStatusResult | Parked:
@@ -130,8 +131,8 @@ class ConsumerInquiries:
                 lambda ticket: AskConsumerStatus(ext, ticket),
                 "question to a consumer",
                 member.client_id,
-                STATUS_TIMEOUT_MS,
-                partial(told, member),
+                timeout_ms=STATUS_TIMEOUT_MS,
+                then=partial(told, member),
             )
 
         def told(member: Member, answer: PushAnswered | None) -> None:
@@ -145,7 +146,13 @@ class ConsumerInquiries:
         return PARKED
 
     def _relay(
-        self, call: Call, operation: Operation, group: str, client_id: str | None, question: Callable[[int], Question]
+        self,
+        call: Call,
+        operation: Operation,
+        group: str,
+        client_id: str | None,
+        *,
+        question: Callable[[int], Question],
     ) -> Parked:
         """Forward a request to a consumer. Raises SYSTEM_ERROR (not online, too old); later CONSUME_MSG_TIMEOUT."""
         members = self._clients.consumers[group].members.values() if group in self._clients.consumers else ()
@@ -165,8 +172,8 @@ class ConsumerInquiries:
             question,
             "question to a consumer",
             member.client_id,
-            RELAY_TIMEOUT_MS,
-            lambda answer: self._complete(call, operation, self._answer(group, member, answer)),
+            timeout_ms=RELAY_TIMEOUT_MS,
+            then=lambda answer: self._complete(call, operation, self._answer(group, member, answer)),
         )
         return PARKED
 

@@ -40,6 +40,7 @@ class ClientQuestions:
         question: Callable[[int], Question],
         what: str,
         subject: str,
+        *,
         timeout_ms: int,
         then: Then,
     ) -> None:

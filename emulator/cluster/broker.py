@@ -164,6 +164,7 @@ class Broker:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,
@@ -213,7 +214,7 @@ class Broker:
                 self.offsets.commit(group, topic, queue_id, offset)
         self.offsets.write()
         log = state.log
-        self.store.take_up(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, state.queues)
+        self.store.take_up(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, queues=state.queues)
         self.pop_records.table = {record.key(): record for record in state.pop_records}
         self.mappings.take_up(state.mappings, state.mappings_version)
         self.accounts.users.update(state.users)
@@ -231,127 +232,154 @@ class Broker:
         identity = f"{self.name}:{self.broker_id}"
         by_name = (LightBrokerStats if config.enable_lmq else BrokerStats)(config, scheduler.now_ms)
         self.store.stats = StoreStats(scheduler.now_ms, by_name, self.topics.system)
-        self.clients = Clients(config, scheduler, self.topics, self.groups, self._push, remains.filters)
+        self.clients = Clients(
+            config=config,
+            scheduler=scheduler,
+            topics=self.topics,
+            groups=self.groups,
+            push=self._push,
+            filters=remains.filters,
+        )
         self.locks = QueueLocks(scheduler)
         compaction = Compaction(config, self.store, self._chance, identity)
         self.slow_readers = SlowReaders(config, scheduler, self.groups)
-        self.reader = QueueReader(config, self.store, self.topics, compaction, self.slow_readers)
+        self.reader = QueueReader(
+            config=config, store=self.store, topics=self.topics, compaction=compaction, slow_readers=self.slow_readers
+        )
         self.orders = Orders(config, scheduler, self._order_freed, remains.orders)
         self.pop_in_flight = PopInFlight(config, scheduler, self._queue_goes_on)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
-        self.pop_buffer = PopBuffer(config, scheduler, self.offsets, revive_log, self._exist)
+        self.pop_buffer = PopBuffer(
+            config=config, scheduler=scheduler, offsets=self.offsets, log=revive_log, exists=self._exist
+        )
         pop_positions = PopPositions(config, self.store, self.offsets, self.orders)
-        redelivery = Redelivery(config, self.store, self.topics, self.offsets, self._redelivered)
+        redelivery = Redelivery(
+            config=config, store=self.store, topics=self.topics, offsets=self.offsets, redelivered=self._redelivered
+        )
         self.pop_consumer: PopConsumer | None = None
         if config.pop_consumer_kv_service_init:
             self.pop_consumer = PopConsumer(
-                config,
-                scheduler,
-                self.store,
-                self.offsets,
-                pop_positions,
-                self.reader,
-                self.orders,
-                self.pop_records,
-                redelivery,
+                config=config,
+                scheduler=scheduler,
+                store=self.store,
+                offsets=self.offsets,
+                positions=pop_positions,
+                reader=self.reader,
+                orders=self.orders,
+                records=self.pop_records,
+                redelivery=redelivery,
             )
 
         self.pulls = PullService(
-            config,
-            emulation,
-            scheduler,
-            self.topics,
-            self.groups,
-            self.clients,
-            self.offsets,
-            self.reader,
-            self._complete,
+            config=config,
+            emulation=emulation,
+            scheduler=scheduler,
+            topics=self.topics,
+            groups=self.groups,
+            clients=self.clients,
+            offsets=self.offsets,
+            reader=self.reader,
+            complete=self._complete,
         )
         self.pops = PopService(
-            config,
-            scheduler,
-            self._chance.stream(f"{identity} pop"),
-            self.store,
-            self.topics,
-            self.groups,
-            self.clients,
-            self.offsets,
-            pop_positions,
-            self.reader,
-            self.orders,
-            self.pop_buffer,
-            self.pop_in_flight,
-            self.pop_consumer,
-            self._complete,
-            self._wake_next,
-            self._gate,
+            config=config,
+            scheduler=scheduler,
+            chance=self._chance.stream(f"{identity} pop"),
+            store=self.store,
+            topics=self.topics,
+            groups=self.groups,
+            clients=self.clients,
+            offsets=self.offsets,
+            positions=pop_positions,
+            reader=self.reader,
+            orders=self.orders,
+            buffer=self.pop_buffer,
+            in_flight=self.pop_in_flight,
+            consumer=self.pop_consumer,
+            complete=self._complete,
+            goes_on=self._wake_next,
+            gate=self._gate,
         )
         self.notifications = NotificationService(
-            config,
-            scheduler,
-            self._chance.stream(f"{identity} notification"),
-            self.store,
-            self.topics,
-            self.groups,
-            self.offsets,
-            self.reader,
-            self.orders,
-            self.pop_buffer,
-            self.pops.polling,
-            self._complete,
-            self._gate,
+            config=config,
+            scheduler=scheduler,
+            chance=self._chance.stream(f"{identity} notification"),
+            store=self.store,
+            topics=self.topics,
+            groups=self.groups,
+            offsets=self.offsets,
+            reader=self.reader,
+            orders=self.orders,
+            buffer=self.pop_buffer,
+            pops=self.pops.polling,
+            complete=self._complete,
+            gate=self._gate,
         )
         self.acks = AckService(
-            config,
-            scheduler,
-            self.store,
-            self.topics,
-            self.offsets,
-            self.orders,
-            revive_log,
-            self.pop_buffer,
-            self.pop_in_flight,
-            self.pop_consumer,
-            self._order_freed,
+            config=config,
+            scheduler=scheduler,
+            store=self.store,
+            topics=self.topics,
+            offsets=self.offsets,
+            orders=self.orders,
+            log=revive_log,
+            buffer=self.pop_buffer,
+            in_flight=self.pop_in_flight,
+            consumer=self.pop_consumer,
+            freed=self._order_freed,
         )
         self.revive = ReviveService(
-            config,
-            duties,
-            self.store,
-            self.topics,
-            self.groups,
-            self.offsets,
-            revive_log,
-            redelivery,
-            self.pop_in_flight,
+            config=config,
+            scheduler=duties,
+            store=self.store,
+            topics=self.topics,
+            groups=self.groups,
+            offsets=self.offsets,
+            log=revive_log,
+            redelivery=redelivery,
+            in_flight=self.pop_in_flight,
         )
-        self.delays = DelayService(config, emulation, duties, self.store, remains.delay_offsets)
-        self.timers = TimerService(config, duties, self.store, self._chance.stream(f"{identity} timer"), remains.timer)
+        self.delays = DelayService(
+            config=config, emulation=emulation, scheduler=duties, store=self.store, written=remains.delay_offsets
+        )
+        self.timers = TimerService(
+            config=config,
+            scheduler=duties,
+            store=self.store,
+            chance=self._chance.stream(f"{identity} timer"),
+            remains=remains.timer,
+        )
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
         buffers = StoreBuffers(config)
         self.retry = RetryService(
-            config, self.store, self.topics, self.groups, self.locks, buffers, self._chance.stream(f"{identity} retry")
+            config=config,
+            store=self.store,
+            topics=self.topics,
+            groups=self.groups,
+            locks=self.locks,
+            buffers=buffers,
+            chance=self._chance.stream(f"{identity} retry"),
         )
         self.recall = RecallService(config, scheduler, self.store, self.topics)
         op_log = OpLog(config, scheduler, self.store)
         self.transactions = TransactionService(config, scheduler, self.store, op_log)
         self.checks = TransactionChecks(
-            config,
-            duties,
-            self.store,
-            self.topics,
-            self.offsets,
-            op_log,
-            self.clients.available_channel,
-            self._push,
+            config=config,
+            scheduler=duties,
+            store=self.store,
+            topics=self.topics,
+            offsets=self.offsets,
+            op_log=op_log,
+            find_producer=self.clients.available_channel,
+            push=self._push,
         )
         self.sends = SendService(
-            config,
-            self.store,
-            self.topics,
-            buffers,
-            self._chance.stream(f"{identity} send"),
-            SendHooks(
+            config=config,
+            store=self.store,
+            topics=self.topics,
+            buffers=buffers,
+            chance=self._chance.stream(f"{identity} send"),
+            hooks=SendHooks(
                 lambda message, operation: self.transactions.prepare(message),
                 self.retry.redirect,
                 self.recall.handle_of,
@@ -360,7 +388,13 @@ class Broker:
         self.questions = ClientQuestions(scheduler, self._ask)
         self.acknowledgements = Acknowledgements(config, scheduler, self.store, self._complete)
         self.replies = ReplyService(
-            config, scheduler, self.store, self.clients, self.questions, self.sends.place, self._complete
+            config=config,
+            scheduler=scheduler,
+            store=self.store,
+            clients=self.clients,
+            questions=self.questions,
+            place=self.sends.place,
+            complete=self._complete,
         )
         self.views = Views(config, self.store, self.clients)
         self.clean_up = CleanUp(config, scheduler, self.store, self.topics)
@@ -383,20 +417,53 @@ class Broker:
 
     def _table(self) -> dict[type[Operation], Callable[[Call, Any], Result | Parked]]:
         config, topics, groups, clients = self.config, self.topics, self.groups, self.clients
-        resets = ClientResets(config, self.store, topics, clients, self.offsets, self._push)
-        positions = Positions(
-            config, self._emulation, self.store, topics, groups, self.offsets, self._was_reset, resets.reset
+        resets = ClientResets(
+            config=config, store=self.store, topics=topics, clients=clients, offsets=self.offsets, push=self._push
         )
-        memberships = Memberships(config, self.store, clients, self.locks, self._drop_waiting)
+        positions = Positions(
+            config=config,
+            emulation=self._emulation,
+            store=self.store,
+            topics=topics,
+            groups=groups,
+            offsets=self.offsets,
+            on_reset=self._was_reset,
+            reset_by_clients=resets.reset,
+        )
+        memberships = Memberships(
+            config=config, store=self.store, clients=clients, locks=self.locks, drop_waiting=self._drop_waiting
+        )
         in_flight, slow = self.pop_in_flight, self.slow_readers
         topic_admin = TopicAdministration(
-            config, self.store, topics, self.offsets, self.orders, in_flight, slow, self.timers.metrics, self.mappings
+            config=config,
+            store=self.store,
+            topics=topics,
+            offsets=self.offsets,
+            orders=self.orders,
+            in_flight=in_flight,
+            slow_readers=slow,
+            timer_metrics=self.timers.metrics,
+            mappings=self.mappings,
         )
         group_admin = GroupAdministration(
-            config, self.store, topics, groups, clients, self.offsets, self.orders, in_flight, slow, self.mappings
+            config=config,
+            store=self.store,
+            topics=topics,
+            groups=groups,
+            clients=clients,
+            offsets=self.offsets,
+            orders=self.orders,
+            in_flight=in_flight,
+            slow_readers=slow,
+            mappings=self.mappings,
         )
         broker_admin = BrokerAdministration(
-            config, self._scheduler, self.store, self.timers.congestion, self._configured, self.request_pools
+            config=config,
+            scheduler=self._scheduler,
+            store=self.store,
+            timer_congestion=self.timers.congestion,
+            config_changed=self._configured,
+            request_pools=self.request_pools,
         )
         return {
             SendMessage: self._send,
@@ -435,9 +502,22 @@ class Broker:
             GetConsumerConnectionList: memberships.consumer_connections,
             GetProducerConnectionList: memberships.producer_connections,
             GetAllProducerInfo: memberships.all_producers,
-            **ConsumerInquiries(config, self.store, topics, groups, clients, self.questions, self._complete).handlers(),
+            **ConsumerInquiries(
+                config=config,
+                store=self.store,
+                topics=topics,
+                groups=groups,
+                clients=clients,
+                questions=self.questions,
+                complete=self._complete,
+            ).handlers(),
             **Assignments(
-                config, topics, groups, clients, lambda topic: self.read_queues(topic), self._request_modes
+                config=config,
+                topics=topics,
+                groups=groups,
+                clients=clients,
+                read_queues=lambda topic: self.read_queues(topic),
+                modes=self._request_modes,
             ).handlers(),
             CreateTopic: topic_admin.create,
             CreateTopics: topic_admin.create_all,
@@ -455,7 +535,14 @@ class Broker:
             GetConsumeStats: group_admin.stats,
             QueryGroupsOfTopic: group_admin.groups_of_topic,
             QueryTopicsOfGroup: group_admin.topics_of_group,
-            **Consumption(config, self._scheduler, self.store, topics, clients, self.offsets).handlers(),
+            **Consumption(
+                config=config,
+                scheduler=self._scheduler,
+                store=self.store,
+                topics=topics,
+                clients=clients,
+                offsets=self.offsets,
+            ).handlers(),
             CloneGroupOffset: group_admin.clone_offset,
             UpdateGroupForbidden: group_admin.forbidden,
             **self.views.handlers(),

@@ -65,6 +65,7 @@ class NameServer:
 
     def __init__(
         self,
+        *,
         config: NamesrvConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,

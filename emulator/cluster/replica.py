@@ -63,7 +63,7 @@ class Acknowledgements:
         if not waits:
             return result
         in_vain = replace(result, code=ResponseCode.FLUSH_SLAVE_TIMEOUT)
-        return self._wait(call, operation, result, in_vain, operation.topic)
+        return self._wait(call, operation, result, in_vain, owner=operation.topic)
 
     def after(self, call: Call, operation: Operation, result: Result) -> Result | Parked:
         """Return the response to an operation that stores its own message.
@@ -78,7 +78,7 @@ class Acknowledgements:
         """True if a message stored now has to wait for slaves."""
         return self._config.broker_role == SYNC_MASTER and not self._enough
 
-    def _wait(self, call: Call, operation: Operation, result: Result, in_vain: Result, owner: str = "") -> Parked:
+    def _wait(self, call: Call, operation: Operation, result: Result, in_vain: Result, *, owner: str = "") -> Parked:
         def give_up() -> None:
             del self._waiting[call]
             self._complete(call, operation, in_vain)
@@ -153,7 +153,9 @@ class Replica:
         self._tables_ms = self.slave.lifetime.now_ms
         self._first_look_ms = self._tables_ms + FIRST_LOOK_MS
         before = self.slave.timers.followed_before
-        self._timer = TimerCopy(self.master, self.slave, self._first_look_ms, LOOK_MS, before)
+        self._timer = TimerCopy(
+            master=self.master, slave=self.slave, first_look_ms=self._first_look_ms, look_ms=LOOK_MS, before=before
+        )
         self._look_later()
 
     def connect(self) -> None:

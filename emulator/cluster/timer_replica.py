@@ -22,7 +22,7 @@ class TimerCopy:
     """
 
     def __init__(
-        self, master: "Broker", slave: "Broker", first_look_ms: int, look_ms: int, before: FollowedTimer
+        self, *, master: "Broker", slave: "Broker", first_look_ms: int, look_ms: int, before: FollowedTimer
     ) -> None:
         self._master = master
         self._slave = slave

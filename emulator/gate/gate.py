@@ -128,7 +128,7 @@ class Gate:
         self._under_way += 1
         try:
             client, label = call.channel.channel_id, call.label
-            self._journal.refused(self._scheduler.now_ms, node.name, client, label, operation, refusal)
+            self._journal.refused(self._scheduler.now_ms, node.name, client, label, request=operation, outcome=refusal)
             call.reply(refusal)
         finally:
             self._under_way -= 1
@@ -136,17 +136,17 @@ class Gate:
                 self._go_on()
 
     def refused(
-        self, node: str, client: str, label: str, request: RawRequest, outcome: EngineError | Rejection
+        self, node: str, client: str, label: str, request: RawRequest, *, outcome: EngineError | Rejection
     ) -> None:
         """Write to the journal a request that a protocol layer refused on its own.
 
         `client` is the id of the channel, `label` the name of the request in its protocol.
         """
-        self._journal.refused(self._scheduler.now_ms, node, client, label, request, outcome)
+        self._journal.refused(self._scheduler.now_ms, node, client, label, request=request, outcome=outcome)
 
     def served(self, node: str, client: str, label: str, request: RawRequest) -> None:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
-        self._journal.served(self._scheduler.now_ms, node, client, label, request)
+        self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
 
     def afterwards(self, action: Callable[[], None]) -> None:
         """Run a follow-up action of a request after its reply, in order of arrival; at once if no request is running.

@@ -41,6 +41,7 @@ class Positions:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         emulation: EmulationConfig,
         store: MessageStore,

@@ -50,8 +50,9 @@ Freed = Callable[[str, str, int], None]
 class AckService:
     """Handles acknowledgements and changes of the invisible time of one broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - an acknowledgement may be in any record of messages in flight
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
@@ -135,13 +136,13 @@ class AckService:
             self._write(topic, entry.consumer_group, entry.queue_id, receipt, offsets, batch=len(offsets) > 1)
             self._in_flight.done((topic, entry.consumer_group, entry.queue_id), receipt.pop_time, len(offsets))
 
-    def _write(
+    def _write(  # noqa: PLR0917 - once per acknowledgement; keywords would cost time
         self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
     ) -> None:
         self._store.stats.by_name.was_acked(topic, group, len(offsets), self._scheduler.now_ms)
         if self._config.pop_consumer_kv_service_enable:
             for offset in offsets:
-                self._records().acknowledge(_record_of(topic, group, queue_id, receipt, offset))
+                self._records().acknowledge(_record_of(topic, group, queue_id, receipt, offset=offset))
             return
         ack = Ack(topic, group, queue_id, receipt.start_offset, receipt.pop_time, receipt.broker_name, offsets)
         if self._buffer.acknowledge(ack):
@@ -201,7 +202,7 @@ class AckService:
             receipt = parse_extra_info(operation.extra_info)
             now = self._scheduler.now_ms
             self._records().change(
-                _record_of(topic, group, queue_id, receipt, operation.offset),
+                _record_of(topic, group, queue_id, receipt, offset=operation.offset),
                 PopRecord(now, group, topic, queue_id, operation.invisible_ms, operation.offset),
             )
             return ChangeInvisibleResult(now, operation.invisible_ms, receipt.revive_qid)
@@ -288,5 +289,5 @@ def _offsets_of(entry: BatchAck, low: int, high: int) -> list[int]:
     ]
 
 
-def _record_of(topic: str, group: str, queue_id: int, receipt: Receipt, offset: int) -> PopRecord:
+def _record_of(topic: str, group: str, queue_id: int, receipt: Receipt, *, offset: int) -> PopRecord:
     return PopRecord(receipt.pop_time, group, topic, queue_id, receipt.invisible_ms, offset)

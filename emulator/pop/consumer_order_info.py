@@ -122,7 +122,7 @@ class Orders:
         return info.is_blocked(self._scheduler.now_ms)
 
     def take(
-        self, place: Place, pop_time: int, invisible_ms: int, offsets: list[int], attempt_id: str | None
+        self, place: Place, pop_time: int, invisible_ms: int, offsets: list[int], *, attempt_id: str | None
     ) -> list[str]:
         """Record a new batch and return the entries of orderCountInfo, without the topic digit.
 

@@ -46,8 +46,9 @@ Complete = Callable[[Call, Operation, Result | EngineError], None]
 class NotificationService:
     """Handles the NOTIFICATION, PEEK_MESSAGE and POLLING_INFO requests of one broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - looks for messages exactly where a pop does
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         chance: Stream,
@@ -75,7 +76,7 @@ class NotificationService:
         self._pops = pops
         self._complete = complete
         self.polling: PopPolling[Notification] = PopPolling(
-            config, scheduler, self._resume, gate, "notification", newest_first=True
+            config=config, scheduler=scheduler, resume=self._resume, gate=gate, kind="notification", newest_first=True
         )
 
     def notify(self, call: Call, operation: Notification) -> Result | Parked:

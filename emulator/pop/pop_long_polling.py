@@ -47,12 +47,12 @@ class PopPolling(Generic[Waiting]):
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         resume: Callable[[Call, Waiting], None],
         gate: Gate,
         kind: str,
-        *,
         newest_first: bool = False,
     ) -> None:
         self._config = config
@@ -97,7 +97,7 @@ class PopPolling(Generic[Waiting]):
         """Return True if any request waits for messages."""
         return bool(self._waiting)
 
-    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
+    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:  # noqa: PLR0917 - signature of an arrival listener
         """Wake requests for a stored message: for each group one that waits for any queue, and one for this queue.
 
         A message of a v2 pop retry topic counts as a message of the original topic. One of a v1 retry topic wakes no

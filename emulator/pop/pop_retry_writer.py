@@ -24,6 +24,7 @@ class Redelivery:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         topics: Topics,
@@ -36,7 +37,7 @@ class Redelivery:
         self._offsets = offsets
         self._redelivered = redelivered
 
-    def put(self, topic: str, group: str, queue_id: int, offset: int, pop_time: int) -> bool:
+    def put(self, topic: str, group: str, queue_id: int, offset: int, *, pop_time: int) -> bool:
         """Store a copy of one message. Returns False if it cannot be stored; a deleted message counts as done."""
         stored = self._store.record(topic, queue_id, offset)
         if stored is None:

@@ -53,8 +53,9 @@ Complete = Callable[[Call, Operation, Result | EngineError], None]
 class PopService:
     """Handles the pop requests of one broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a pop reads all tables and enters its messages in every record of them
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         chance: Stream,
@@ -90,7 +91,9 @@ class PopService:
         self._complete = complete
         self._goes_on = goes_on
         self._revive_turn = -1
-        self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, gate, "pop")
+        self.polling: PopPolling[PopMessage] = PopPolling(
+            config=config, scheduler=scheduler, resume=self._resume, gate=gate, kind="pop"
+        )
 
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
         """Take messages, or wait for some. Errors, in upstream's order of checks:
@@ -287,7 +290,7 @@ class PopService:
             offset = self._positions.begin(topic, group, queue_id, init_mode)
         return self._buffer.beyond((topic, group, queue_id), offset)
 
-    def _hand_out(self, batch: Batch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
+    def _hand_out(self, batch: Batch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read) -> None:  # noqa: PLR0917 - once per queue of a pop; keywords would cost time
         operation = batch.operation
         group = operation.consumer_group
         if operation.order:
@@ -296,7 +299,7 @@ class PopService:
                 batch.pop_time,
                 operation.invisible_ms,
                 list(read.offsets),
-                operation.attempt_id,
+                attempt_id=operation.attempt_id,
             )
             batch.counts += [f"{digit} {entry}" for entry in entries]
             self._offsets.commit(group, topic, queue_id, start_offset)

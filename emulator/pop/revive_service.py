@@ -73,8 +73,9 @@ class ReviveQueue:
 class ReviveService:
     """Decides the check points of all revive queues of a broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a decision reads all tables and may store a message
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
@@ -184,7 +185,9 @@ class ReviveService:
         for offset in point.unacknowledged():
             # A forged handle may name another broker, whose messages cannot be read here.
             is_ours = point.broker_name == self._config.broker_name
-            if is_ours and self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time):
+            if is_ours and self._redelivery.put(
+                point.topic, point.group, point.queue_id, offset, pop_time=point.pop_time
+            ):
                 self._in_flight.done((point.topic, point.group, point.queue_id), point.pop_time)
             elif not (self._config.skip_when_ck_re_put_reach_max_times and point.is_last_attempt):
                 self._log.write_check_point(point.again(offset), queue.queue_id)

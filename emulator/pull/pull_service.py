@@ -49,8 +49,9 @@ Complete = Callable[[Call, Operation, Result | EngineError], None]
 class PullService:
     """Handles the pull requests of one broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a pull is checked against all tables
         self,
+        *,
         config: BrokerConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,
@@ -107,7 +108,7 @@ class PullService:
         timeout_ms = operation.suspend_timeout_ms
         if not self._config.long_polling_enable:
             timeout_ms = self._config.short_polling_time_mills
-        self.hold.hold(call, operation, message_filter, operation.queue_offset, timeout_ms)
+        self.hold.hold(call, operation, message_filter, operation.queue_offset, timeout_ms=timeout_ms)
         return PARKED
 
     def _check_interval_ms(self) -> int:
@@ -238,7 +239,7 @@ class PullService:
             return code
         return ResponseCode.PULL_NOT_FOUND if operation.queue_offset == 0 else ResponseCode.PULL_OFFSET_MOVED
 
-    def _result(
+    def _result(  # noqa: PLR0917 - once per pull; keywords would cost time
         self, code: ResponseCode, read: Read, topic_sys_flag: int, group: GroupConfig, behind: bool
     ) -> PullResult:
         return PullResult(

@@ -76,6 +76,7 @@ class DelayService:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,

@@ -100,6 +100,7 @@ class TimerService:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,

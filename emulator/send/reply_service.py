@@ -34,6 +34,7 @@ class ReplyService:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
@@ -70,7 +71,7 @@ class ReplyService:
             self._complete(call, operation, self._stored(message, problem))
 
         push = partial(self._push, sent, message)
-        self._questions.ask(channel, push, "push of a reply", client, PUSH_TIMEOUT_MS, told)
+        self._questions.ask(channel, push, "push of a reply", client, timeout_ms=PUSH_TIMEOUT_MS, then=told)
         return PARKED
 
     def _message(self, sent: SendMessage, queue_id: int) -> Message:

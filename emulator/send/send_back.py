@@ -35,6 +35,7 @@ class RetryService:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         topics: Topics,

@@ -44,6 +44,7 @@ class SendService:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         topics: Topics,
@@ -141,7 +142,7 @@ class SendService:
         operation.properties_length = stored.size - len(body)
         return self._sent(SendResult, message, queue_id, unique_key, stored)
 
-    def _sent(
+    def _sent(  # noqa: PLR0917 - once per send; keywords would cost time
         self, kind: type[SendResult], message: Message, queue_id: int, unique_key: str, stored: Stored
     ) -> SendResult:
         """Return the response to a send whose message was stored as one record."""

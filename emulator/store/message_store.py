@@ -249,7 +249,7 @@ class MessageStore:
                     told(whole.topic, whole.queue_id, queue_offset, tags_code, late)
         return first, places
 
-    def _append_run(
+    def _append_run(  # noqa: PLR0917 - once per batch; keywords would cost time
         self,
         queue: ConsumeQueue,
         whole: Message,
@@ -337,6 +337,7 @@ class MessageStore:
         segments: dict[int, bytearray],
         full: dict[int, int],
         last_store_timestamp: int,
+        *,
         queues: Iterable[ConsumeQueue],
     ) -> None:
         """Restore the content of another store (for the log see `CommitLog.take_up`). The segment size stays the same.

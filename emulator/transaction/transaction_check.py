@@ -61,6 +61,7 @@ class TransactionChecks:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,

@@ -142,7 +142,7 @@ class RpcCall:
     def journal_refusal(self, outcome: Rejection, message: Message | None) -> None:
         """Journal that a request was refused before it became an operation."""
         request = raw_request(self.server_call.metadata, message)
-        self.proxy.engine.gate.refused(NODE, self.channel.channel_id, self.rpc.name, request, outcome)
+        self.proxy.engine.gate.refused(NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome)
 
     def journal_success(self) -> None:
         """Journal a request that was answered without an operation."""

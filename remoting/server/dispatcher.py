@@ -203,7 +203,7 @@ class RemotingService:
         if not self._strangers.turned_away(channel.peer_address, channel.local_address, first):
             self.log(f"{channel.channel_id} closed: {why}")
         outcome = Rejection(None, "CONNECTION_CLOSED", why)
-        self._gate.refused(self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome)
+        self._gate.refused(self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome=outcome)
 
     def closed(self, channel: RemotingChannel) -> None:
         """A connection is gone: tell the broker."""
@@ -277,7 +277,7 @@ class RemotingService:
     ) -> None:
         label = RequestCode(code).name if code in _KNOWN_CODES else str(code)
         request = RawRequest.of(((str(name), str(value)) for name, value in ext.items()), len(body))
-        self._gate.refused(node.name, channel.channel_id, label, request, refusal)
+        self._gate.refused(node.name, channel.channel_id, label, request, outcome=refusal)
 
 
 _KNOWN_CODES = frozenset(int(code) for code in RequestCode)
