@@ -1,8 +1,9 @@
 """Subscriptions of groups, and their lag in time. Source: AdminBrokerProcessor (5.3.3)."""
 
+from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
-from ..gate.gate import Call, Handlers
+from ..gate.gate import Call
 from ..group.offset_table import Offsets
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -39,15 +40,13 @@ class Consumption:
         self._clients = clients
         self._offsets = offsets
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {QuerySubscription: self.subscription, QueryConsumeTimeSpan: self.time_span}
-
+    @handles(QuerySubscription)
     def subscription(self, call: Call, operation: QuerySubscription) -> SubscriptionResult:
         """Return the subscription of an online group to a topic."""
         group, topic = operation.group, operation.topic
         return SubscriptionResult(group, topic, self._clients.subscription(group, topic))
 
+    @handles(QueryConsumeTimeSpan)
     def time_span(self, call: Call, operation: QueryConsumeTimeSpan) -> ConsumeTimeSpanResult:
         """Return how far a group lags in time on each queue. Errors: TOPIC_NOT_EXIST."""
         config = self._topics.find(operation.topic)

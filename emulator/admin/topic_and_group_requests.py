@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
 from ..gate.gate import Call
@@ -82,6 +83,7 @@ class TopicAdministration:
         self._timer_metrics = timer_metrics
         self._mappings = mappings
 
+    @handles(CreateTopic)
     def create(self, call: Call, operation: CreateTopic) -> Done:
         """Create or change a topic. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
         self._put(operation)
@@ -92,6 +94,7 @@ class TopicAdministration:
         name, queues = config.topic_name, config.read_queue_nums
         self._orders.forget_topic(name, queues)
 
+    @handles(CreateTopics)
     def create_all(self, call: Call, operation: CreateTopics) -> Done:
         """Create or change topics, none if a name or a number of queues is bad.
 
@@ -104,6 +107,7 @@ class TopicAdministration:
             self._put(each)
         return Done()
 
+    @handles(DeleteTopic)
     def delete(self, call: Call, operation: DeleteTopic) -> Done:
         """Delete a topic with its queues, offsets and pop retry topics; an unknown topic is not an error.
 
@@ -129,6 +133,7 @@ class TopicAdministration:
             self._slow_readers.forget_topic(name)
         return Done()
 
+    @handles(GetTopicConfig)
     def get(self, call: Call, operation: GetTopicConfig) -> TopicResult:
         """Return the configuration of a topic. Errors: TOPIC_NOT_EXIST."""
         found = self._topics.find(operation.topic)
@@ -136,6 +141,7 @@ class TopicAdministration:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {operation.topic}")
         return TopicResult(found, self._mappings.table.get(operation.topic) if operation.with_mapping else None)
 
+    @handles(GetAllTopics)
     def all(self, call: Call, operation: GetAllTopics) -> TopicsResult:
         """Return the whole topic table."""
         topics, mappings = self._topics, self._mappings
@@ -147,10 +153,12 @@ class TopicAdministration:
             (mappings.version_counter, mappings.version_timestamp),
         )
 
+    @handles(GetBrokerTopicList)
     def system(self, call: Call, operation: GetBrokerTopicList) -> TopicListResult:
         """Return the names of the system topics."""
         return TopicListResult(sorted(self._topics.system))
 
+    @handles(GetTopicStats)
     def stats(self, call: Call, operation: GetTopicStats) -> TopicStatsResult:
         """Return minimum and maximum offset of each queue. Errors: TOPIC_NOT_EXIST."""
         topic = operation.topic
@@ -195,12 +203,14 @@ class GroupAdministration:
         self._in_flight = in_flight
         self._slow_readers = slow_readers
 
+    @handles(CreateGroup)
     def create(self, call: Call, operation: CreateGroup) -> Done:
         """Create or change a group; as upstream, its name is not checked. Errors: INVALID_PARAMETER."""
         self._topics.check_queue_nums("retryQueueNums", operation.config.retry_queue_nums)
         self._groups.put(operation.config)
         return Done()
 
+    @handles(CreateGroups)
     def create_all(self, call: Call, operation: CreateGroups) -> Done:
         """Create or change groups; none if one is invalid. Errors: INVALID_PARAMETER."""
         for each in operation.groups:
@@ -209,6 +219,7 @@ class GroupAdministration:
             self.create(call, each)
         return Done()
 
+    @handles(DeleteGroup)
     def delete(self, call: Call, operation: DeleteGroup) -> Done:
         """Delete a group, and its offsets if `clean_offset` is set."""
         self._groups.delete(operation.group)
@@ -220,6 +231,7 @@ class GroupAdministration:
         self._slow_readers.forget_group(operation.group)
         return Done()
 
+    @handles(GetGroup)
     def get(self, call: Call, operation: GetGroup) -> GroupResult:
         """Return a group, creating it if that is allowed. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
         found = self._groups.find_or_create(operation.group)
@@ -227,10 +239,12 @@ class GroupAdministration:
             raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker")
         return GroupResult(found)
 
+    @handles(GetAllGroups)
     def all(self, call: Call, operation: GetAllGroups) -> GroupsResult:
         """Return the whole group table."""
         return GroupsResult(dict(self._groups.table), self._groups.version_counter, self._groups.version_timestamp)
 
+    @handles(GetConsumeStats)
     def stats(self, call: Call, operation: GetConsumeStats) -> ConsumeStatsResult:
         """Return the progress of a group by queue; empty for an unknown group."""
         group = operation.consumer_group
@@ -249,6 +263,7 @@ class GroupAdministration:
             consume_tps += self._store.stats.by_name.got_tps(topic, group, self._store.now_ms)
         return ConsumeStatsResult(found, consume_tps)
 
+    @handles(GetBrokerConsumeStats)
     def all_stats(self, call: Call, operation: GetBrokerConsumeStats) -> BrokerConsumeStatsResult:
         """Return the progress of each group, for topics in which it has offsets and which it may consume."""
         found: dict[str, list[ConsumeStatsResult]] = {}
@@ -285,6 +300,7 @@ class GroupAdministration:
             timestamp = self._store.store_timestamp(queue, consumed - 1)
         return OffsetWrapper(queue.max_offset if queue is not None else 0, consumed, pulled, timestamp)
 
+    @handles(UpdateGroupForbidden)
     def forbidden(self, call: Call, operation: UpdateGroupForbidden) -> GroupForbiddenResult:
         """Forbid a group to read a topic, or allow it, and return the result; neither has to exist."""
         group, topic = operation.group, operation.topic
@@ -294,6 +310,7 @@ class GroupAdministration:
             self._groups.allow(group)
         return GroupForbiddenResult(group, topic, self._groups.may_read(group, topic))
 
+    @handles(QueryGroupsOfTopic)
     def groups_of_topic(self, call: Call, operation: QueryGroupsOfTopic) -> GroupListResult:
         """Return the groups that consume a topic: those online and those with offsets."""
         names_found = [
@@ -302,10 +319,12 @@ class GroupAdministration:
         ]
         return GroupListResult(list(dict.fromkeys(names_found)))
 
+    @handles(QueryTopicsOfGroup)
     def topics_of_group(self, call: Call, operation: QueryTopicsOfGroup) -> TopicListResult:
         """Return the topics in which a group has offsets."""
         return TopicListResult(self._offsets.topics_of(operation.group))
 
+    @handles(CloneGroupOffset)
     def clone_offset(self, call: Call, operation: CloneGroupOffset) -> Done:
         """Copy a group's offsets of a topic to another group; as upstream, a blank topic copies nothing.
 

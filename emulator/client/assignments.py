@@ -5,8 +5,9 @@ Source: QueryAssignmentProcessor, AllocateMessageQueueAveragely, AllocateMessage
 
 from collections.abc import Callable
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call, Handlers
+from ..gate.gate import Call
 from ..group.group_table import Groups
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -42,14 +43,7 @@ class Assignments:
         self._read_queues = read_queues
         self.modes = modes
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {
-            SetMessageRequestMode: self.set_mode,
-            GetAllMessageRequestMode: self.all_modes,
-            QueryAssignment: self.query,
-        }
-
+    @handles(SetMessageRequestMode)
     def set_mode(self, call: Call, operation: SetMessageRequestMode) -> Done:
         """Set a request mode. Raises NO_PERMISSION (retry topics), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST."""
         if names.is_retry(operation.topic):
@@ -61,10 +55,12 @@ class Assignments:
         self.modes[operation.topic, operation.consumer_group] = operation
         return Done()
 
+    @handles(GetAllMessageRequestMode)
     def all_modes(self, call: Call, operation: GetAllMessageRequestMode) -> MessageRequestModesResult:
         """Return all request modes that were set, in the order in which each was first set."""
         return MessageRequestModesResult(list(self.modes.values()))
 
+    @handles(QueryAssignment)
     def query(self, call: Call, operation: QueryAssignment) -> AssignmentResult:
         """Return the queues of one client, on all brokers; None if the group, the topic or the strategy is unknown.
 

@@ -6,9 +6,10 @@ Source: AdminBrokerProcessor.callConsumer, Broker2Client.getConsumeStatus (5.3.3
 from collections.abc import Callable
 from functools import partial
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.effects import AskConsumerStatus, AskRunningInfo, AskToConsume, Question
-from ..gate.gate import Call, Handlers, Outcome
+from ..gate.gate import Call, Outcome
 from ..group.group_table import Groups
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -57,14 +58,7 @@ class ConsumerInquiries:
         self._questions = questions
         self._complete = complete
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {
-            GetConsumerRunningInfo: self.running_info,
-            ConsumeMessageDirectly: self.consume_directly,
-            GetConsumerStatus: self.status,
-        }
-
+    @handles(GetConsumerRunningInfo)
     def running_info(self, call: Call, operation: GetConsumerRunningInfo) -> Parked:
         """Request the running info of a consumer. Raises as `_relay` does."""
         ext = operation.ext_fields
@@ -76,6 +70,7 @@ class ConsumerInquiries:
             question=lambda ticket: AskRunningInfo(ext, ticket),
         )
 
+    @handles(ConsumeMessageDirectly)
     def consume_directly(self, call: Call, operation: ConsumeMessageDirectly) -> Parked:
         """Request that a consumer processes a stored message. Raises SYSTEM_ERROR (no such message); see `_relay`."""
         ext = {**operation.ext_fields, "brokerName": self._config.broker_name}
@@ -94,6 +89,7 @@ class ConsumerInquiries:
             question=lambda ticket: AskToConsume(ext, record, ticket),
         )
 
+    @handles(GetConsumerStatus)
     def status(self, call: Call, operation: GetConsumerStatus) -> ConsumerStatusResult | Parked:
         """Request the offsets of a group's consumers on a topic, by client; clients that do not respond are left out.
 

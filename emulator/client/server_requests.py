@@ -8,6 +8,7 @@ Not emulated: the loss of a client's connection before its response. Here the re
 from collections.abc import Callable
 from itertools import count
 
+from ..assembly.handlers import handles
 from ..gate.effects import Question
 from ..gate.gate import Call, Channel
 from ..kernel.scheduler import Scheduler, Timer
@@ -50,6 +51,7 @@ class ClientQuestions:
         self._waiting[ticket] = _Waiting(then, timer)
         self._push(channel, question(ticket))
 
+    @handles(PushAnswered)
     def answered(self, call: Call, operation: PushAnswered) -> Done:
         """Handle a client's response; a response after the timeout is ignored."""
         self._end(operation.ticket, operation)

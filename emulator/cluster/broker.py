@@ -13,6 +13,8 @@ from ..admin.consume_stats import Consumption
 from ..admin.message_queries import Views
 from ..admin.tool_requests import BrokerTools
 from ..admin.topic_and_group_requests import GroupAdministration, TopicAdministration
+from ..assembly.handlers import handlers_of, handles
+from ..auth.acl_requests import UserRights
 from ..auth.authentication import Access
 from ..auth.user_requests import Users
 from ..auth.user_table import Accounts
@@ -39,82 +41,15 @@ from ..message import names
 from ..message import stored_record as records
 from ..operations.base import Operation, Parked, Result
 from ..operations.clients import (
-    ChannelClosed,
-    CheckClientConfig,
-    ForgetWaiting,
-    GetAllProducerInfo,
-    GetConsumerConnectionList,
-    GetConsumerListByGroup,
-    GetProducerConnectionList,
-    Heartbeat,
-    LockBatchMq,
     MessageQueue,
-    UnlockBatchMq,
-    UnregisterClient,
-)
-from ..operations.cluster import (
-    CleanExpiredConsumeQueue,
-    DeleteExpiredCommitLog,
-    GetBrokerConfig,
-    GetBrokerHaStatus,
-    GetBrokerRuntimeInfo,
-    UpdateBrokerConfig,
-)
-from ..operations.consume import (
-    AckMessage,
-    BatchAckMessage,
-    ChangeInvisibleTime,
-    Notification,
-    PeekMessage,
-    PollingInfo,
-    PopMessage,
-    PullMessage,
-    RollBackPops,
 )
 from ..operations.groups import (
-    CloneGroupOffset,
-    CreateGroup,
-    CreateGroups,
-    DeleteGroup,
-    GetAllGroups,
-    GetBrokerConsumeStats,
-    GetConsumeStats,
-    GetGroup,
-    QueryGroupsOfTopic,
-    QueryTopicsOfGroup,
     SetMessageRequestMode,
-    UpdateGroupForbidden,
-)
-from ..operations.offsets import (
-    GetAllConsumerOffset,
-    GetEarliestStoreTime,
-    GetMaxOffset,
-    GetMinOffset,
-    QueryConsumerOffset,
-    QueryCorrectionOffset,
-    ResetOffset,
-    SearchOffset,
-    UpdateConsumerOffset,
 )
 from ..operations.send import (
     EndTransaction,
-    PushAnswered,
     RecallMessage,
-    ResumeCheckHalfMessage,
     SendMessage,
-    SendMessageBack,
-    SendReplyMessage,
-)
-from ..operations.timers import GetAllDelayOffset
-from ..operations.topics import (
-    CreateStaticTopic,
-    CreateTopic,
-    CreateTopics,
-    DeleteTopic,
-    GetAllTopics,
-    GetBrokerTopicList,
-    GetTopicConfig,
-    GetTopicStats,
 )
 from ..overload.request_pools import RequestPools
 from ..pop.ack_service import AckService
@@ -465,44 +400,19 @@ class Broker:
             config_changed=self._configured,
             request_pools=self.request_pools,
         )
-        return {
-            SendMessage: self._send,
-            SendMessageBack: self.retry.send_back,
-            SendReplyMessage: self.replies.send,
-            PushAnswered: self.questions.answered,
-            EndTransaction: self._end_transaction,
-            ResumeCheckHalfMessage: self.transactions.resume_check,
-            RecallMessage: self._recall,
-            PullMessage: self.pulls.pull,
-            PopMessage: self.pops.pop,
-            AckMessage: self.acks.ack,
-            BatchAckMessage: self.acks.batch_ack,
-            ChangeInvisibleTime: self.acks.change_invisible,
-            RollBackPops: self.acks.roll_back,
-            Notification: self.notifications.notify,
-            PeekMessage: self.notifications.peek,
-            PollingInfo: self.notifications.polling_info,
-            QueryConsumerOffset: positions.query,
-            UpdateConsumerOffset: positions.update,
-            GetAllConsumerOffset: positions.all,
-            QueryCorrectionOffset: positions.correction,
-            GetMaxOffset: positions.maximum,
-            GetMinOffset: positions.minimum,
-            SearchOffset: positions.search,
-            GetEarliestStoreTime: positions.earliest,
-            ResetOffset: positions.reset,
-            Heartbeat: memberships.heartbeat,
-            UnregisterClient: memberships.unregister,
-            ChannelClosed: memberships.channel_closed,
-            ForgetWaiting: memberships.forget_waiting,
-            GetConsumerListByGroup: memberships.consumer_list,
-            LockBatchMq: memberships.lock,
-            UnlockBatchMq: memberships.unlock,
-            CheckClientConfig: memberships.check_client_config,
-            GetConsumerConnectionList: memberships.consumer_connections,
-            GetProducerConnectionList: memberships.producer_connections,
-            GetAllProducerInfo: memberships.all_producers,
-            **ConsumerInquiries(
+        return handlers_of(
+            self,
+            self.retry,
+            self.replies,
+            self.questions,
+            self.transactions,
+            self.pulls,
+            self.pops,
+            self.acks,
+            self.notifications,
+            positions,
+            memberships,
+            ConsumerInquiries(
                 config=config,
                 store=self.store,
                 topics=topics,
@@ -510,55 +420,37 @@ class Broker:
                 clients=clients,
                 questions=self.questions,
                 complete=self._complete,
-            ).handlers(),
-            **Assignments(
+            ),
+            Assignments(
                 config=config,
                 topics=topics,
                 groups=groups,
                 clients=clients,
                 read_queues=lambda topic: self.read_queues(topic),
                 modes=self._request_modes,
-            ).handlers(),
-            CreateTopic: topic_admin.create,
-            CreateTopics: topic_admin.create_all,
-            CreateStaticTopic: self.static.create,
-            DeleteTopic: topic_admin.delete,
-            GetTopicConfig: topic_admin.get,
-            GetAllTopics: topic_admin.all,
-            GetBrokerTopicList: topic_admin.system,
-            GetTopicStats: topic_admin.stats,
-            CreateGroup: group_admin.create,
-            CreateGroups: group_admin.create_all,
-            DeleteGroup: group_admin.delete,
-            GetGroup: group_admin.get,
-            GetAllGroups: group_admin.all,
-            GetConsumeStats: group_admin.stats,
-            QueryGroupsOfTopic: group_admin.groups_of_topic,
-            QueryTopicsOfGroup: group_admin.topics_of_group,
-            **Consumption(
+            ),
+            topic_admin,
+            group_admin,
+            self.static,
+            Consumption(
                 config=config,
                 scheduler=self._scheduler,
                 store=self.store,
                 topics=topics,
                 clients=clients,
                 offsets=self.offsets,
-            ).handlers(),
-            CloneGroupOffset: group_admin.clone_offset,
-            UpdateGroupForbidden: group_admin.forbidden,
-            **self.views.handlers(),
-            GetBrokerConfig: broker_admin.get_config,
-            UpdateBrokerConfig: broker_admin.update_config,
-            GetBrokerRuntimeInfo: broker_admin.runtime_info,
-            GetBrokerHaStatus: ReplicationStatus(self).get,
-            DeleteExpiredCommitLog: self.clean_up.delete_files,
-            CleanExpiredConsumeQueue: self.clean_up.forget_queues,
-            GetBrokerConsumeStats: group_admin.all_stats,
-            **BrokerTools(config, self.store, topics).handlers(),
-            **ColdData(config).handlers(),
-            **Users(self.accounts).handlers(),
-            GetAllDelayOffset: self.delays.get_offsets,
-            **self.timers.handlers(),
-        }
+            ),
+            self.views,
+            broker_admin,
+            ReplicationStatus(self),
+            self.clean_up,
+            BrokerTools(config, self.store, topics),
+            ColdData(config),
+            Users(self.accounts),
+            UserRights(self.accounts),
+            self.delays,
+            self.timers,
+        )
 
     def count_connection(self, what: str) -> None:
         """Count a remoting client that has connected (`CONNECT`) or disconnected (`CLOSE`)."""
@@ -683,14 +575,17 @@ class Broker:
         self._request_modes.clear()
         self._request_modes.update(master._request_modes)
 
+    @handles(SendMessage)
     def _send(self, call: Call, operation: SendMessage) -> Result | Parked:
         if self.request_pools.on and operation.through_proxy:
             self.request_pools.refuse_to_store()
         return self.acknowledgements.of(call, operation, self.sends.send(call, operation))
 
+    @handles(RecallMessage)
     def _recall(self, call: Call, operation: RecallMessage) -> Result | Parked:
         return self.acknowledgements.after(call, operation, self.recall.recall(call, operation))
 
+    @handles(EndTransaction)
     def _end_transaction(self, call: Call, operation: EndTransaction) -> Result | Parked:
         result = self.transactions.end(call, operation)
         if self.acknowledgements.waits and self.transactions.waits(operation):

@@ -7,15 +7,16 @@ Source: DefaultRequestProcessor, ClientRequestProcessor, RouteInfoManager, KVCon
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..assembly.handlers import handlers_of, handles
 from ..config import ConfigError, EmulationConfig, NamesrvConfig
-from ..gate.gate import Call
+from ..gate.gate import Call, Handlers
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.names import group_of_retry_topic, is_legal_group, is_retry, retry_topic
-from ..operations.base import Done, Operation, Parked, Result
+from ..operations.base import Done
 from ..operations.clients import MessageQueue
 from ..operations.cluster import (
     BrokerMember,
@@ -90,20 +91,7 @@ class NameServer:
         """Called with each request for the route of a topic that does not exist."""
         self._left: set[Broker] = set()
         """Stopped masters with a running slave: their registrations stay."""
-        self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = {
-            GetRouteInfo: self.route,
-            GetBrokerClusterInfo: self.cluster_info,
-            GetNamesrvTopicList: self.topic_list,
-            GetUnitTopicList: self.unit_topics,
-            DeleteTopicInNamesrv: self.delete_topic,
-            PutKvConfig: self.put_value,
-            GetKvConfig: self.get_value,
-            DeleteKvConfig: self.delete_value,
-            GetKvListByNamespace: self.list_values,
-            SetPermOfBroker: self.set_perm,
-            GetNamesrvConfig: self.get_config,
-            UpdateNamesrvConfig: self.update_config,
-        }
+        self.handlers: Handlers = handlers_of(self)
 
     # registrations
 
@@ -189,6 +177,7 @@ class NameServer:
 
     # routes
 
+    @handles(GetRouteInfo)
     def route(self, call: Call, operation: GetRouteInfo) -> RouteResult:
         """Return brokers and queues of a topic. Errors: TOPIC_NOT_EXIST."""
         topic = operation.topic
@@ -273,6 +262,7 @@ class NameServer:
             running[0].config.broker_cluster_name, broker_name, [broker.broker_id for broker in running]
         )
 
+    @handles(GetBrokerClusterInfo)
     def cluster_info(self, call: Call, operation: GetBrokerClusterInfo) -> ClusterInfoResult:
         """Return all brokers and clusters."""
         members = {name: self._member(name) for name in self._names()}
@@ -281,6 +271,7 @@ class NameServer:
             clusters.setdefault(member.cluster, []).append(member.broker_name)
         return ClusterInfoResult(members, clusters)
 
+    @handles(GetNamesrvTopicList)
     def topic_list(self, call: Call, operation: GetNamesrvTopicList) -> TopicListResult:
         """Return the names of all topics, of the topics of one cluster, or (system) of clusters and brokers.
 
@@ -302,6 +293,7 @@ class NameServer:
         """Return the broker names of a cluster, or all for None."""
         return [name for name in self._names() if cluster in (None, self._member(name).cluster)]
 
+    @handles(GetUnitTopicList)
     def unit_topics(self, call: Call, operation: GetUnitTopicList) -> TopicListResult:
         """Return the names of topics with certain unit flags. Errors: SYSTEM_ERROR if the list is disabled."""
         if not self.config.enable_topic_list:
@@ -315,6 +307,7 @@ class NameServer:
         has, lacks = operation.has, operation.lacks
         return TopicListResult([topic for topic, flag in flags.items() if flag & has == has and not flag & lacks])
 
+    @handles(DeleteTopicInNamesrv)
     def delete_topic(self, call: Call, operation: DeleteTopicInNamesrv) -> Done:
         """Delete a topic, in all clusters or in one, until the brokers register again."""
         gone = {(name, operation.topic) for name in self._names_of(operation.cluster)}
@@ -333,6 +326,7 @@ class NameServer:
         self._scheduler.call_at(register_ms, register, "broker registration", operation.topic)
         return Done()
 
+    @handles(SetPermOfBroker)
     def set_perm(self, call: Call, operation: SetPermOfBroker) -> PermOfBrokerResult:
         """Remove or restore the write permission in the routes of a broker name; an unknown name has no topics.
 
@@ -349,6 +343,7 @@ class NameServer:
 
     # key-value configuration
 
+    @handles(PutKvConfig)
     def put_value(self, call: Call, operation: PutKvConfig) -> Done:
         """Store a value; None deletes it."""
         values = self.values.setdefault(operation.namespace, {})
@@ -358,6 +353,7 @@ class NameServer:
             values[operation.key] = operation.value
         return Done()
 
+    @handles(GetKvConfig)
     def get_value(self, call: Call, operation: GetKvConfig) -> KvResult:
         """Return a value. Errors: QUERY_NOT_FOUND."""
         found = self.values.get(operation.namespace, {}).get(operation.key)
@@ -368,11 +364,13 @@ class NameServer:
             )
         return KvResult(found)
 
+    @handles(DeleteKvConfig)
     def delete_value(self, call: Call, operation: DeleteKvConfig) -> Done:
         """Delete a value; an unknown one is not an error."""
         self.values.get(operation.namespace, {}).pop(operation.key, None)
         return Done()
 
+    @handles(GetKvListByNamespace)
     def list_values(self, call: Call, operation: GetKvListByNamespace) -> KvListResult:
         """Return the values of a namespace. Errors: QUERY_NOT_FOUND."""
         found = self.values.get(operation.namespace)
@@ -382,10 +380,12 @@ class NameServer:
 
     # configuration
 
+    @handles(GetNamesrvConfig)
     def get_config(self, call: Call, operation: GetNamesrvConfig) -> TextResult:
         """Return all keys in properties format."""
         return TextResult(self.config.as_text())
 
+    @handles(UpdateNamesrvConfig)
     def update_config(self, call: Call, operation: UpdateNamesrvConfig) -> Done:
         """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value)."""
         if self._black_list & operation.properties.keys():

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
@@ -113,6 +114,7 @@ class ReplicationStatus:
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
 
+    @handles(GetBrokerHaStatus)
     def get(self, call: Call, operation: GetBrokerHaStatus) -> HaStatusResult:
         """Return the state; a slave without a running master has no connection.
 

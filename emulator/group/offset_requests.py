@@ -5,6 +5,7 @@ Source: ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
 
 from collections.abc import Callable
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig, EmulationConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
@@ -60,6 +61,7 @@ class Positions:
         self._on_reset = on_reset
         self._reset_by_clients = reset_by_clients
 
+    @handles(QueryConsumerOffset)
     def query(self, call: Call, operation: QueryConsumerOffset) -> OffsetResult:
         """Return the committed offset, or 0 for a queue that still has its first message. Raises QUERY_NOT_FOUND."""
         topic, queue_id = operation.topic, operation.queue_id
@@ -78,6 +80,7 @@ class Positions:
             ResponseCode.QUERY_NOT_FOUND, "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
         )
 
+    @handles(UpdateConsumerOffset)
     def update(self, call: Call, operation: UpdateConsumerOffset) -> Done:
         """Commit an offset. Raises SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER."""
         group, topic = operation.consumer_group, operation.topic
@@ -94,11 +97,13 @@ class Positions:
         self._offsets.commit(group, topic, operation.queue_id, operation.commit_offset)
         return Done()
 
+    @handles(GetAllConsumerOffset)
     def all(self, call: Call, operation: GetAllConsumerOffset) -> AllOffsetsResult:
         """Return all committed offsets."""
         light = self._offsets.light() if isinstance(self._offsets, LightOffsets) else None
         return AllOffsetsResult({(group, topic): dict(table) for group, topic, table in self._offsets.all()}, light)
 
+    @handles(QueryCorrectionOffset)
     def correction(self, call: Call, operation: QueryCorrectionOffset) -> CorrectionOffsetResult:
         """Return the smallest offset of all groups in each queue. Raises SYSTEM_ERROR."""
         for group in operation.filter_groups:
@@ -120,20 +125,24 @@ class Positions:
                 slowest[queue_id] = _LARGEST
         return CorrectionOffsetResult(slowest)
 
+    @handles(GetMaxOffset)
     def maximum(self, call: Call, operation: GetMaxOffset) -> OffsetResult:
         """Return the next offset of a queue."""
         return OffsetResult(self._store.max_offset(operation.topic, operation.queue_id))
 
+    @handles(GetMinOffset)
     def minimum(self, call: Call, operation: GetMinOffset) -> OffsetResult:
         """Return the first offset of a queue."""
         return OffsetResult(self._store.min_offset(operation.topic, operation.queue_id))
 
+    @handles(SearchOffset)
     def search(self, call: Call, operation: SearchOffset) -> OffsetResult:
         """Return the offset at a store timestamp."""
         return OffsetResult(
             self._store.search(operation.topic, operation.queue_id, operation.timestamp, upper=operation.upper)
         )
 
+    @handles(GetEarliestStoreTime)
     def earliest(self, call: Call, operation: GetEarliestStoreTime) -> TimestampResult:
         """Return the store timestamp of the first message of a queue, -1 if there is none."""
         queue = self._store.queue(operation.topic, operation.queue_id)
@@ -141,6 +150,7 @@ class Positions:
             return TimestampResult(-1)
         return TimestampResult(self._store.store_timestamp(queue, queue.min_offset))
 
+    @handles(ResetOffset)
     def reset(self, call: Call, operation: ResetOffset) -> ResetOffsetResult:
         """Reset a group's offsets: for the next pull or pop of each queue, or on the connected consumers.
 

@@ -6,6 +6,7 @@ effect. Source: AckMessageProcessor, ChangeInvisibleTimeProcessor (5.3.3).
 
 from collections.abc import Callable
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.offset_table import Offsets
@@ -77,6 +78,7 @@ class AckService:
         self._consumer = consumer
         self._freed = freed
 
+    @handles(AckMessage)
     def ack(self, call: Call, operation: AckMessage) -> Done:
         """Acknowledge one message.
 
@@ -101,6 +103,7 @@ class AckService:
             self._in_flight.done((topic, group, queue_id), receipt.pop_time)
         return Done()
 
+    @handles(BatchAckMessage)
     def batch_ack(self, call: Call, operation: BatchAckMessage) -> Done:
         """Acknowledge messages of several check points; skip offsets outside their queue."""
         if not operation.acks:
@@ -184,6 +187,7 @@ class AckService:
         if not self._orders.blocks((topic, group, queue_id), None, receipt.invisible_ms):
             self._freed(topic, group, queue_id)
 
+    @handles(ChangeInvisibleTime)
     def change_invisible(self, call: Call, operation: ChangeInvisibleTime) -> ChangeInvisibleResult:
         """Change the invisible time of a message, counted from now.
 
@@ -244,6 +248,7 @@ class AckService:
         self._orders.change((topic, group, queue_id), receipt.pop_time, operation.offset, until)
         return ChangeInvisibleResult(receipt.pop_time, until - receipt.pop_time, receipt.revive_qid)
 
+    @handles(RollBackPops)
     def roll_back(self, call: Call, operation: RollBackPops) -> Done:
         """Convert each record of the KV variant into its own check point, in revive queue offset % reviveQueueNum.
 

@@ -5,6 +5,7 @@ Source: NotificationProcessor, PeekMessageProcessor, PollingInfoProcessor (5.3.3
 
 from collections.abc import Callable, Iterator
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call, Gate
 from ..group.group_table import Groups
@@ -79,6 +80,7 @@ class NotificationService:
             config=config, scheduler=scheduler, resume=self._resume, gate=gate, kind="notification", newest_first=True
         )
 
+    @handles(Notification)
     def notify(self, call: Call, operation: Notification) -> Result | Parked:
         """Report that messages are available, or wait for them.
 
@@ -168,6 +170,7 @@ class NotificationService:
             for queue_id in ([pop.queue_id] if pop.queue_id >= 0 else range(topic.read_queue_nums))
         )
 
+    @handles(PeekMessage)
     def peek(self, call: Call, operation: PeekMessage) -> PopResult:
         """Return the messages that a pop would read, without taking them. PULL_NOT_FOUND if there are none."""
         topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
@@ -206,6 +209,7 @@ class NotificationService:
         self._reader.given(operation.topic, group, operation.queue_id)
         return PopResult(ResponseCode.SUCCESS, 0, 0, 0, rest, found, remark=PullStatus.FOUND.value)
 
+    @handles(PollingInfo)
     def polling_info(self, call: Call, operation: PollingInfo) -> PollingInfoResult:
         """Return the number of pops that wait for a topic, group and queue id."""
         self._check(call, operation.topic, operation.consumer_group, operation.queue_id)

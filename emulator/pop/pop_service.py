@@ -5,6 +5,7 @@ Source: PopMessageProcessor (5.3.3).
 
 from collections.abc import Callable
 
+from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
 from ..filter.message_filter import (
@@ -95,6 +96,7 @@ class PopService:
             config=config, scheduler=scheduler, resume=self._resume, gate=gate, kind="pop"
         )
 
+    @handles(PopMessage)
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
         """Take messages, or wait for some. Errors, in upstream's order of checks:
 

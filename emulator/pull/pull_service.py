@@ -5,6 +5,7 @@ Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
 
 from collections.abc import Callable
 
+from ..assembly.handlers import handles
 from ..client.client_registry import ACTIVELY, BROADCASTING, Clients
 from ..config import BrokerConfig, EmulationConfig
 from ..filter.filter_table import RetryFilter
@@ -74,6 +75,7 @@ class PullService:
         self._broadcasts = BroadcastOffsets(config, scheduler, clients, offsets)
         self.hold = PullHold(scheduler, self._check_interval_ms, self._resume)
 
+    @handles(PullMessage)
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
         """Read a queue, or wait for messages.
 

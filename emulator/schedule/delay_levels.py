@@ -9,6 +9,7 @@ Not emulated: a clock that was set back, and the endless retries of a copy that 
 
 from collections.abc import Mapping
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
@@ -138,6 +139,7 @@ class DelayService:
         self.offsets.update(told.offsets)
         self._copied = told.version, told.changed_ms
 
+    @handles(GetAllDelayOffset)
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
         """Return the delivered offset of each level; a slave returns the offsets that it has copied."""
         if self._store.follows:

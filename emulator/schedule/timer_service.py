@@ -16,8 +16,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call, Handlers
+from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum, parse_long
 from ..kernel.random_streams import Stream
@@ -388,10 +389,7 @@ class TimerService:
             else:
                 yield offset, records.decode(stored).property_map()
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {GetTimerCheckPoint: self.get_check_point, GetTimerMetrics: self.get_metrics}
-
+    @handles(GetTimerCheckPoint)
     def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:
         """Return the check point as of the last write of the file. Errors: SYSTEM_ERROR without a timer."""
         if not self._config.timer_wheel_enable:
@@ -418,6 +416,7 @@ class TimerService:
             progress.taken,
         )
 
+    @handles(GetTimerMetrics)
     def get_metrics(self, call: Call, operation: GetTimerMetrics) -> TimerMetricsResult:
         """Return the counts by topic. Errors: SYSTEM_ERROR without a timer."""
         if not self._config.timer_wheel_enable:

@@ -7,6 +7,7 @@ Source: ReplyMessageProcessor, Broker2Client.callClient (5.3.3).
 from collections.abc import Callable
 from functools import partial
 
+from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..client.server_requests import ClientQuestions
 from ..config import BrokerConfig
@@ -51,6 +52,7 @@ class ReplyService:
         self._place = place
         self._complete = complete
 
+    @handles(SendReplyMessage)
     def send(self, call: Call, operation: SendReplyMessage) -> SendResult | Parked:
         """Push a reply and store it.
 

@@ -3,6 +3,7 @@
 Source: AbstractSendMessageProcessor.consumerSendMsgBack, SendMessageProcessor.handleRetryAndDLQ (5.3.3).
 """
 
+from ..assembly.handlers import handles
 from ..client.queue_locks import QueueLocks
 from ..config import BrokerConfig
 from ..gate.gate import Call
@@ -54,6 +55,7 @@ class RetryService:
 
     # a consumer sends a message back
 
+    @handles(SendMessageBack)
     def send_back(self, call: Call, operation: SendMessageBack) -> Done:
         """Store a copy for a later retry, or in the dead letter queue after too many.
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..assembly.handlers import handles
 from ..gate.gate import Call, Channel, Handlers, Outcome
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -72,6 +73,7 @@ class StaticTopics:
         self._pulls = pulls
         self._carry_out = carry_out
 
+    @handles(CreateStaticTopic)
     def create(self, call: Call, operation: CreateStaticTopic) -> Done:
         """Create or change a topic and its mapping; the topic is changed even if the mapping is rejected.
 

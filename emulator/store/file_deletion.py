@@ -5,6 +5,7 @@ check only if it can find something. If the disk has no size, the cap on stored 
 Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpired (5.3.3).
 """
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.scheduler import Scheduler, Timer
@@ -41,12 +42,14 @@ class CleanUp:
         self._watches = False
         self.look_ahead()
 
+    @handles(DeleteExpiredCommitLog)
     def delete_files(self, call: Call, operation: DeleteExpiredCommitLog) -> Done:
         """Make the next twenty checks delete expired files at any hour."""
         self._told = LOOKS_WHEN_TOLD
         self.look_ahead()
         return Done()
 
+    @handles(CleanExpiredConsumeQueue)
     def forget_queues(self, call: Call, operation: CleanExpiredConsumeQueue) -> Done:
         """Delete consume queues without remaining messages, except those of system topics; they restart at offset 0."""
         self._store.forget_spent_queues(self._topics.is_system)

@@ -5,6 +5,7 @@ Commit and rollback both record its offset in an op message. A producer can end 
 Source: TransactionalMessageBridge, EndTransactionProcessor (5.3.3).
 """
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
@@ -93,6 +94,7 @@ class TransactionService:
             return False
         return records.decode(stored).property_map().get(props.WAIT) != "false"
 
+    @handles(ResumeCheckHalfMessage)
     def resume_check(self, call: Call, operation: ResumeCheckHalfMessage) -> Done:
         """Append a message of any topic as a half message with a check count of 0.
 
