@@ -4,11 +4,11 @@ Source: ClientManageProcessor, ConsumerManager, ProducerManager, ClientHousekeep
 DefaultConsumerIdsChangeListener (5.3.3).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 
 from ..config import BrokerConfig
-from ..filter.filter_table import FilterData, FilterTable, Place
+from ..filter.filter_table import FilterTable
 from ..filter.message_filter import EVERYTHING
 from ..gate.effects import CloseConnection, Effect, NotifyConsumerIdsChanged
 from ..gate.gate import Channel
@@ -73,7 +73,6 @@ class Clients:
         topics: Topics,
         groups: Groups,
         push: Push,
-        filters: Mapping[Place, FilterData] | None = None,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -84,7 +83,7 @@ class Clients:
         self.consumers: dict[str, ConsumerGroup] = {}
         self.producers: dict[str, dict[str, Member]] = {}
         self._registrations: Registrations[Member] = Registrations()
-        self.filters = FilterTable(config, scheduler, filters)
+        self.filters = FilterTable(config, scheduler)
         self._subscribers: dict[str, dict[str, None]] = {}
         """By topic, the registered groups that subscribe to it."""
         self._fingerprints: dict[str, int] = {}

@@ -74,7 +74,7 @@ from ..schedule.timer_service import TimerService
 from ..send.reply_service import ReplyService
 from ..send.send_back import RetryService
 from ..send.send_service import SendHooks, SendService
-from ..snapshot.durable_state import BrokerState, LogState, Remains
+from ..snapshot.durable_state import BrokerState, LogState, ServiceState
 from ..static_topic.queue_mappings import QueueMappings
 from ..static_topic.static_topics import StaticTopics
 from ..stats.broker_stats import BrokerStats, LightBrokerStats
@@ -138,25 +138,25 @@ class Broker:
         """The replicas that connect it to its slaves, or to its master."""
         self.running = True
         """False between `stop` and `start`: it rejects all operations, and the name server does not list it."""
-        self._start(Remains() if state is None else self._take_up(state))
+        self._start(ServiceState() if state is None else self._restore(state))
 
-    def _take_up(self, state: BrokerState) -> Remains:
+    def _restore(self, state: BrokerState) -> ServiceState:
         """Restore store and tables from the state of a previous broker; return the state of the services."""
-        self.topics.take_up(state.topics, state.topics_version)
-        self.groups.take_up(state.groups, state.forbidden, state.groups_version)
+        self.topics.restore(state.topics, state.topics_version)
+        self.groups.restore(state.groups, state.forbidden, state.groups_version)
         for (group, topic), table in state.offsets.items():
             for queue_id, offset in table.items():
                 self.offsets.commit(group, topic, queue_id, offset)
         self.offsets.write()
         log = state.log
-        self.store.take_up(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, queues=state.queues)
+        self.store.restore(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, queues=state.queues)
         self.pop_records.table = {record.key(): record for record in state.pop_records}
-        self.mappings.take_up(state.mappings, state.mappings_version)
+        self.mappings.restore(state.mappings, state.mappings_version)
         self.accounts.users.update(state.users)
         self._request_modes.update({(mode.topic, mode.consumer_group): mode for mode in state.request_modes})
-        return state.remains
+        return state.services
 
-    def _start(self, remains: Remains) -> None:
+    def _start(self, state: ServiceState) -> None:
         """Create the services: those with only in-memory state start empty, the others restore the remaining state."""
         config, emulation = self.config, self._emulation
         self.accounts.start()
@@ -173,7 +173,6 @@ class Broker:
             topics=self.topics,
             groups=self.groups,
             push=self._push,
-            filters=remains.filters,
         )
         self.locks = QueueLocks(scheduler)
         compaction = Compaction(config, self.store, self._chance, identity)
@@ -181,7 +180,7 @@ class Broker:
         self.reader = QueueReader(
             config=config, store=self.store, topics=self.topics, compaction=compaction, slow_readers=self.slow_readers
         )
-        self.orders = Orders(config, scheduler, self._order_freed, remains.orders)
+        self.orders = Orders(config, scheduler, self._order_freed)
         self.pop_in_flight = PopInFlight(config, scheduler, self._queue_goes_on)
         revive_log = ReviveLog(config.broker_cluster_name, self.store)
         self.pop_buffer = PopBuffer(
@@ -274,15 +273,12 @@ class Broker:
             redelivery=redelivery,
             in_flight=self.pop_in_flight,
         )
-        self.delays = DelayService(
-            config=config, emulation=emulation, scheduler=duties, store=self.store, written=remains.delay_offsets
-        )
+        self.delays = DelayService(config=config, emulation=emulation, scheduler=duties, store=self.store)
         self.timers = TimerService(
             config=config,
             scheduler=duties,
             store=self.store,
             chance=self._chance.stream(f"{identity} timer"),
-            remains=remains.timer,
         )
         self.store.hooks += [self.timers.before_put, self.delays.before_put]
         buffers = StoreBuffers(config)
@@ -342,6 +338,10 @@ class Broker:
         ]
         self.static = StaticTopics(self.mappings, self.topics, self.pulls, self._carry_out)
         self.mappings.on_change = partial(self._answer_for_static_topics)
+        self.clients.filters.restore(state.filters)
+        self.orders.restore(state.orders)
+        self.delays.restore(state.delay_offsets)
+        self.timers.restore(state.timer)
         self._plain: Handlers = self._table()
         self._answer_for_static_topics()
 
@@ -481,21 +481,23 @@ class Broker:
             list(self.store.queues.values()),
             list(self._request_modes.values()),
             list(self.pop_records.table.values()),
-            self._left(),
+            self._dump_on_stop(),
             self.mappings.table,
             (self.mappings.version_counter, self.mappings.version_timestamp),
             self.accounts.users,
         )
 
-    def _left(self) -> Remains:
+    def _dump_on_stop(self) -> ServiceState:
         """Return the state of the services at a graceful shutdown."""
-        filters = self.clients.filters.left()
-        return Remains(self.orders.left(), self.delays.left(), self.timers.left(), filters)
+        filters = self.clients.filters.dump_on_stop()
+        return ServiceState(self.orders.dump_on_stop(), self.delays.dump_on_stop(), self.timers.dump_on_stop(), filters)
 
-    def _written(self) -> Remains:
+    def _dump_on_crash(self) -> ServiceState:
         """Return the state of the services as of the last writes of their files."""
-        filters = self.clients.filters.written()
-        return Remains(self.orders.written(), self.delays.written(), self.timers.written(), filters)
+        filters = self.clients.filters.dump_on_crash()
+        return ServiceState(
+            self.orders.dump_on_crash(), self.delays.dump_on_crash(), self.timers.dump_on_crash(), filters
+        )
 
     def crash(self, *, power_loss: bool = True) -> None:
         """Crash and restart at once with the stored messages.
@@ -513,10 +515,10 @@ class Broker:
         self._scheduler.end(self.lifetime)
         self._scheduler.end(self._duties)
 
-    def _start_again(self, remains: Remains | None = None, *, power_loss: bool = False) -> None:
+    def _start_again(self, state: ServiceState | None = None, *, power_loss: bool = False) -> None:
         self.store.crash(power_loss=power_loss)
         self.offsets.crash()
-        self._start(remains or self._written())
+        self._start(state or self._dump_on_crash())
 
     def restart(self) -> None:
         """Shut down gracefully and restart at once: all files are written, and the merge buffer is stored.
@@ -526,9 +528,9 @@ class Broker:
         """
         self.pop_buffer.drain()
         self.offsets.write()
-        remains = self._left()
+        state = self._dump_on_stop()
         self._end_run()
-        self._start_again(remains)
+        self._start_again(state)
 
     def stop(self, *, kill: bool = False) -> None:
         """Stop until `start`: gracefully, or with `kill` as `crash` does without power loss.

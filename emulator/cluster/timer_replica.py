@@ -35,7 +35,7 @@ class TimerCopy:
         self._before = before
         self._taken = before.taken
         self._left: FollowedTimer | None = None
-        slave.timers.followed = self.known
+        slave.timers.follow(self.known)
         slave.store.arrivals.append(Arrival(self._arrived))
         self._look_later()
 

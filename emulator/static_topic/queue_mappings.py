@@ -38,7 +38,7 @@ class QueueMappings:
         self.table[new.topic] = new
         self._touch()
 
-    def take_up(self, table: Mapping[str, QueueMapping], version: tuple[int, int]) -> None:
+    def restore(self, table: Mapping[str, QueueMapping], version: tuple[int, int]) -> None:
         """Restore the mappings of a previous run."""
         self.table |= table
         self.version_counter, self.version_timestamp = version

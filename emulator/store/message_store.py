@@ -331,7 +331,7 @@ class MessageStore:
                 queue.truncate(end)
             self._flushing = Flushing(self._config, self._scheduler.now_ms, end)
 
-    def take_up(
+    def restore(
         self,
         segment_bytes: int,
         segments: dict[int, bytearray],
@@ -340,11 +340,11 @@ class MessageStore:
         *,
         queues: Iterable[ConsumeQueue],
     ) -> None:
-        """Restore the content of another store (for the log see `CommitLog.take_up`). The segment size stays the same.
+        """Restore the content of another store (for the log see `CommitLog.restore`). The segment size stays the same.
 
         Messages larger than a segment are refused, regardless of the current `maxMessageSize`.
         """
-        self.log.take_up(segment_bytes, segments, full)
+        self.log.restore(segment_bytes, segments, full)
         self._times = StoreTimes()
         self.max_message_size = min(self.max_message_size, segment_bytes - OVERHEAD_BYTES)
         self.last_store_timestamp = last_store_timestamp

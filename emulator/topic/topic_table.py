@@ -267,7 +267,7 @@ class Topics:
             mine.update(theirs)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
-    def take_up(self, table: Mapping[str, TopicConfig], version: tuple[int, int]) -> None:
+    def restore(self, table: Mapping[str, TopicConfig], version: tuple[int, int]) -> None:
         """Restore the topics of a previous run. Topics created at start that are missing in `table` stay."""
         self.table |= table
         for config in table.values():

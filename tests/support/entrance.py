@@ -256,7 +256,7 @@ class Entrance(ABC):
             "topics": sorted(broker.topics.table),
             "groups": sorted(broker.groups.table),
             "offsets": {key: dict(table) for key, table in broker.offsets.committed.items()},
-            "batches": broker.orders.written(),
+            "batches": broker.orders.dump_on_crash(),
             "buffered": len(broker.pop_buffer),
             "waiting": (broker.pops.polling.total, broker.notifications.polling.total, len(broker.pulls.hold)),
             "timers": [
