@@ -6,7 +6,6 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 from .cluster.broker import MASTER_ID, Broker
 from .cluster.name_server import NameServer
@@ -69,7 +68,8 @@ class Engine:
     """Brokers (default: one master with upstream's defaults) and the name server that lists them.
 
     `now_ms` is the start time (ms since the epoch, default 0). `seed` determines every random choice (default 0).
-    `report_bug` is called with exceptions that are bugs of the emulator itself.
+    `report_bug` is called with exceptions that are bugs of the emulator itself, `on_configured` after configuration
+    keys of a broker have changed.
 
     With a `state` the engine starts from that snapshot and takes ownership of it. All its brokers run.
     Arguments that are not passed keep the snapshot's values. `brokers`, if passed, are configurations of the
@@ -85,6 +85,7 @@ class Engine:
         seed: int | None = None,
         now_ms: int | None = None,
         report_bug: Callable[[BaseException], None] = raise_bug,
+        on_configured: Callable[[], None] = lambda: None,
         state: EngineState | None = None,
     ) -> None:
         state = state or EngineState()
@@ -93,18 +94,7 @@ class Engine:
         self.chance = Chance(state.seed, state.streams) if seed is None else Chance(seed)
         self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
         self.gate = Gate(self.scheduler, self.journal, report_bug)
-        self.brokers = [
-            Broker(
-                config=config,
-                emulation=self.emulation,
-                scheduler=self.scheduler,
-                chance=self.chance,
-                journal=self.journal,
-                gate=self.gate,
-                state=left,
-            )
-            for config, left in _with_state(brokers, state.brokers)
-        ]
+        self.brokers: list[Broker] = []
         self.name_server = NameServer(
             config=namesrv or state.namesrv,
             emulation=self.emulation,
@@ -112,11 +102,18 @@ class Engine:
             brokers=self.brokers,
             values=state.values,
         )
-        for broker in self.brokers:
-            broker.topics.on_change = partial(self.name_server.topic_registered, broker)
-            broker.topics.on_delete = partial(self.name_server.topic_deleted, broker)
-            broker.peer = self.broker
-            broker.read_queues = self.name_server.read_queues
+        for config, left in _with_state(brokers, state.brokers):
+            broker = Broker(
+                config=config,
+                emulation=self.emulation,
+                scheduler=self.scheduler,
+                chance=self.chance,
+                gate=self.gate,
+                name_server=self.name_server,
+                on_configured=on_configured,
+                state=left,
+            )
+            self.brokers.append(broker)
         self._replicas = [
             Replica(master, slave)
             for slave in self.brokers

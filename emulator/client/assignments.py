@@ -19,6 +19,8 @@ from ..operations.tools import GetAllMessageRequestMode, MessageRequestModesResu
 from ..topic.topic_table import Topics
 from .client_registry import BROADCASTING, Clients
 
+RequestModes = dict[tuple[str, str], SetMessageRequestMode]
+"""Message request modes by topic and group."""
 ReadQueues = Callable[[str], list[MessageQueue] | None]
 """Returns the readable queues of a topic on all brokers, from the name server; None for a topic without route."""
 
@@ -34,7 +36,7 @@ class Assignments:
         groups: Groups,
         clients: Clients,
         read_queues: ReadQueues,
-        modes: dict[tuple[str, str], SetMessageRequestMode],
+        modes: RequestModes,
     ) -> None:
         self._config = config
         self._topics = topics

@@ -8,6 +8,7 @@ Not emulated: the loss of a client's connection before its response. Here the re
 from collections.abc import Callable
 from itertools import count
 
+from ..assembly.broker_context import Push
 from ..assembly.handlers import handles
 from ..gate.effects import Question
 from ..gate.gate import Call, Channel
@@ -29,7 +30,7 @@ class _Waiting:
 class ClientQuestions:
     """The pending requests of one broker to its clients, by ticket."""
 
-    def __init__(self, scheduler: Scheduler, push: Callable[[Channel, Question], None]) -> None:
+    def __init__(self, scheduler: Scheduler, push: Push) -> None:
         self._scheduler = scheduler
         self._push = push
         self._tickets = count(1)
@@ -49,7 +50,14 @@ class ClientQuestions:
         ticket = next(self._tickets)
         timer = self._scheduler.call_later(timeout_ms, lambda: self._end(ticket, None), what, subject)
         self._waiting[ticket] = _Waiting(then, timer)
-        self._push(channel, question(ticket))
+        self._send(channel, question(ticket))
+
+    def _send(self, channel: Channel, question: Question) -> None:
+        """Push a request to a client, also to an inactive channel, which may report the failure."""
+        if channel.active:
+            self._push(channel, question)
+        else:
+            channel.push(question)
 
     @handles(PushAnswered)
     def answered(self, call: Call, operation: PushAnswered) -> Done:

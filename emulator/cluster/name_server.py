@@ -7,16 +7,17 @@ Source: DefaultRequestProcessor, ClientRequestProcessor, RouteInfoManager, KVCon
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ..assembly.handlers import handlers_of, handles
-from ..config import ConfigError, EmulationConfig, NamesrvConfig
+from ..config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
 from ..gate.gate import Call, Handlers
+from ..group.group_table import Groups
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.names import group_of_retry_topic, is_legal_group, is_retry, retry_topic
-from ..operations.base import Done
+from ..operations.base import Done, Operation, Parked, Result
 from ..operations.clients import MessageQueue
 from ..operations.cluster import (
     BrokerMember,
@@ -43,10 +44,8 @@ from ..operations.cluster import (
 )
 from ..operations.groups import GroupConfig
 from ..operations.topics import QueueMapping, TopicConfig
-from ..topic.topic_table import PERM_READ, PERM_WRITE
-
-if TYPE_CHECKING:
-    from .broker import Broker
+from ..static_topic.queue_mappings import QueueMappings
+from ..topic.topic_table import PERM_READ, PERM_WRITE, Topics
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 REGISTER_PERIOD_MS = 30_000
@@ -57,6 +56,45 @@ ALWAYS_BLACK = frozenset({"configBlackList", "configStorePath", "kvConfigPath", 
 
 _Entry = tuple[str, str]
 """Broker name and topic: one entry of a route."""
+
+
+class RegisteredBroker(Protocol):
+    """A broker as the name server sees it."""
+
+    @property
+    def name(self) -> str:
+        """The name that a master shares with its slaves."""
+
+    @property
+    def broker_id(self) -> int:
+        """0 for a master."""
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The broker's configuration."""
+
+    @property
+    def running(self) -> bool:
+        """False while it is stopped."""
+
+    @property
+    def registered(self) -> bool:
+        """True if it runs and is not about to stop."""
+
+    @property
+    def topics(self) -> Topics:
+        """Its topic table."""
+
+    @property
+    def groups(self) -> Groups:
+        """Its group table."""
+
+    @property
+    def mappings(self) -> QueueMappings:
+        """The queue mappings of its static topics."""
+
+    def execute(self, call: Call, operation: Operation) -> Result | Parked:
+        """Carry out an operation for physical queues."""
 
 
 class NameServer:
@@ -70,7 +108,7 @@ class NameServer:
         config: NamesrvConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,
-        brokers: Sequence["Broker"],
+        brokers: Sequence[RegisteredBroker],
         values: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self.config = config
@@ -89,19 +127,19 @@ class NameServer:
         """Topics that were deleted only at their broker, as last registered."""
         self.on_missing_topic: Callable[[Call, str], None] | None = None
         """Called with each request for the route of a topic that does not exist."""
-        self._left: set[Broker] = set()
+        self._left: set[RegisteredBroker] = set()
         """Stopped masters with a running slave: their registrations stay."""
         self.handlers: Handlers = handlers_of(self)
 
     # registrations
 
-    def registered(self, broker: "Broker") -> None:
+    def registered(self, broker: RegisteredBroker) -> None:
         """Handle the start of a broker: discard administrators' changes in its entries."""
         self._left.discard(broker)
         if self._speaker(broker.name) is broker:
             self._forget(broker.name)
 
-    def unregistered(self, broker: "Broker") -> None:
+    def unregistered(self, broker: RegisteredBroker) -> None:
         """Handle a broker that unregistered or lost its connection; as upstream, it is removed at once.
 
         The topics of a broker name stay while any broker of that name runs. Source: RouteInfoManager.unRegisterBroker.
@@ -112,14 +150,14 @@ class NameServer:
         self._left = {left for left in self._left if left.name != broker.name}
         self._forget(broker.name)
 
-    def topic_registered(self, broker: "Broker", topic: str) -> None:
+    def topic_registered(self, broker: RegisteredBroker, topic: str) -> None:
         """Handle a topic that a broker created or changed; a slave's counts only if no master runs."""
         if self._speaker(broker.name) is broker:
             self._hidden.discard((broker.name, topic))
             self._perms.pop((broker.name, topic), None)
             self._deleted.pop((broker.name, topic), None)
 
-    def topic_deleted(self, broker: "Broker", config: TopicConfig) -> None:
+    def topic_deleted(self, broker: RegisteredBroker, config: TopicConfig) -> None:
         """Handle a topic that a broker deleted: its route stays until it is deleted here or the broker is removed.
 
         Source: RouteInfoManager.registerBroker, deleteTopicWithBrokerRegistration is false (5.3.3).
@@ -136,18 +174,18 @@ class NameServer:
     def _names(self) -> list[str]:
         return list(dict.fromkeys(broker.name for broker in self._brokers if broker.registered))
 
-    def _running(self, name: str) -> "list[Broker]":
+    def _running(self, name: str) -> list[RegisteredBroker]:
         """Return the running brokers of a name, the master first."""
         found = [broker for broker in self._brokers if broker.registered and broker.name == name]
         found.sort(key=lambda broker: broker.broker_id)
         return found
 
-    def _speaker(self, name: str) -> "Broker | None":
+    def _speaker(self, name: str) -> RegisteredBroker | None:
         """Return the broker that registers the topics of a name: the running one with the lowest id."""
         running = self._running(name)
         return running[0] if running else None
 
-    def _tables(self, name: str) -> "list[Broker]":
+    def _tables(self, name: str) -> list[RegisteredBroker]:
         """Return the brokers whose topic tables make up a name's topics, the most recent first."""
         speaker = self._speaker(name)
         if speaker is None:
@@ -155,7 +193,7 @@ class NameServer:
         left = [broker for broker in self._left if broker.name == name and broker.broker_id < speaker.broker_id]
         return [speaker, *sorted(left, key=lambda broker: broker.broker_id)]
 
-    def _find(self, name: str, topic: str) -> "tuple[Broker, TopicConfig] | None":
+    def _find(self, name: str, topic: str) -> tuple[RegisteredBroker, TopicConfig] | None:
         if (name, topic) not in self._hidden:
             for broker in self._tables(name):
                 config = broker.topics.registered(topic)
@@ -174,6 +212,10 @@ class NameServer:
             found |= dict.fromkeys(topic for topic in known if (name, topic) not in self._hidden)
         found |= dict.fromkeys(topic for owner, topic in self._deleted if owner == name)
         return found
+
+    def master(self, name: str) -> RegisteredBroker | None:
+        """Return the master of a broker name, or None."""
+        return next((broker for broker in self._brokers if broker.name == name and broker.broker_id == 0), None)
 
     # routes
 
@@ -246,7 +288,7 @@ class NameServer:
                 found[name] = speaker.mappings.table[topic]
         return found or None
 
-    def perm(self, broker: "Broker", config: TopicConfig) -> int:
+    def perm(self, broker: RegisteredBroker, config: TopicConfig) -> int:
         """Return the permission bits of a topic of a broker, as in routes."""
         changed = self._perms.get((broker.name, config.topic_name))
         if changed is not None:

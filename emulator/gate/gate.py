@@ -148,6 +148,12 @@ class Gate:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
         self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
 
+    def push(self, node: Node, channel: Channel, effect: Effect) -> None:
+        """Send an effect to a client and write it to the journal, unless the connection is closed."""
+        if channel.active:
+            self._journal.pushed(self._scheduler.now_ms, node.name, channel, effect)
+            channel.push(effect)
+
     def afterwards(self, action: Callable[[], None]) -> None:
         """Run a follow-up action of a request after its reply, in order of arrival; at once if no request is running.
 

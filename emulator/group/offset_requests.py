@@ -1,12 +1,10 @@
-"""Requests for offsets: committed offsets, offsets of queues, store times, resets.
+"""Requests for offsets: committed offsets, offsets of queues, store times.
 
 Source: ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
 """
 
-from collections.abc import Callable
-
 from ..assembly.handlers import handles
-from ..config import BrokerConfig, EmulationConfig
+from ..config import EmulationConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -21,8 +19,6 @@ from ..operations.offsets import (
     OffsetResult,
     QueryConsumerOffset,
     QueryCorrectionOffset,
-    ResetOffset,
-    ResetOffsetResult,
     SearchOffset,
     TimestampResult,
     UpdateConsumerOffset,
@@ -43,23 +39,17 @@ class Positions:
     def __init__(
         self,
         *,
-        config: BrokerConfig,
         emulation: EmulationConfig,
         store: MessageStore,
         topics: Topics,
         groups: Groups,
         offsets: Offsets,
-        on_reset: Callable[[str, str, int], None],
-        reset_by_clients: Callable[[ResetOffset], ResetOffsetResult],
     ) -> None:
-        self._config = config
         self._emulation = emulation
         self._store = store
         self._topics = topics
         self._groups = groups
         self._offsets = offsets
-        self._on_reset = on_reset
-        self._reset_by_clients = reset_by_clients
 
     @handles(QueryConsumerOffset)
     def query(self, call: Call, operation: QueryConsumerOffset) -> OffsetResult:
@@ -149,40 +139,3 @@ class Positions:
         if queue is None or queue.min_offset == queue.max_offset:
             return TimestampResult(-1)
         return TimestampResult(self._store.store_timestamp(queue, queue.min_offset))
-
-    @handles(ResetOffset)
-    def reset(self, call: Call, operation: ResetOffset) -> ResetOffsetResult:
-        """Reset a group's offsets: for the next pull or pop of each queue, or on the connected consumers.
-
-        Raises TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, a slave), or the
-        errors of `ClientResets.reset`.
-        """
-        if not self._config.use_server_side_reset_offset:
-            return self._reset_by_clients(operation)
-        if self._config.broker_role == "SLAVE":
-            raise EngineError(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
-        topic, group = operation.topic, operation.group
-        config = self._topics.find(topic)
-        if config is None:
-            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
-        if self._groups.find(group) is None:
-            raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
-        queue_ids = [operation.queue_id] if operation.queue_id >= 0 else list(range(config.read_queue_nums))
-        wanted: dict[int, int] = {}
-        for queue_id in queue_ids:
-            low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
-            if operation.queue_id >= 0 and operation.offset is not None and operation.offset != -1:
-                if not low <= operation.offset <= high + 1:
-                    raise EngineError(
-                        ResponseCode.SYSTEM_ERROR,
-                        f"Target offset {operation.offset} not in consume queue range [{low}-{high}]",
-                    )
-                wanted[queue_id] = operation.offset
-            elif operation.timestamp < 0:
-                wanted[queue_id] = high
-            else:
-                wanted[queue_id] = self._store.search(topic, queue_id, operation.timestamp, upper=False)
-        for queue_id, offset in wanted.items():
-            self._offsets.reset(group, topic, queue_id, offset)
-            self._on_reset(topic, group, queue_id)
-        return ResetOffsetResult(topic, self._config.broker_name, wanted)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call, Gate
+from ..gate.gate import Call
 from ..group.group_table import Groups
 from ..group.offset_table import Offsets
 from ..kernel.errors import EngineError
@@ -62,7 +62,7 @@ class NotificationService:
         buffer: PopBuffer,
         pops: PopPolling[PopMessage],
         complete: Complete,
-        gate: Gate,
+        polling: PopPolling[Notification],
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -76,9 +76,9 @@ class NotificationService:
         self._buffer = buffer
         self._pops = pops
         self._complete = complete
-        self.polling: PopPolling[Notification] = PopPolling(
-            config=config, scheduler=scheduler, resume=self._resume, gate=gate, kind="notification", newest_first=True
-        )
+        self.polling = polling
+        self._retry = self._resume
+        """One bound method for all waiting notifications."""
 
     @handles(Notification)
     def notify(self, call: Call, operation: Notification) -> Result | Parked:
@@ -91,7 +91,7 @@ class NotificationService:
         topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         if self._has_message(operation, topic):
             return NotificationResult(True)
-        parked = self.polling.park(call, operation, None, operation.born_ms)
+        parked = self.polling.park(call, operation, None, operation.born_ms, resume=self._retry)
         if parked is Park.WAITING:
             return PARKED
         return NotificationResult(False, polling_full=parked is Park.FULL)

@@ -39,6 +39,7 @@ class Polling(Generic[Waiting]):
     message_filter: MessageFilter | None
     turn: tuple[int, int]
     channel_id: str
+    resume: Callable[[Call, Waiting], None]
     timer: Timer | None = None
 
 
@@ -47,17 +48,15 @@ class PopPolling(Generic[Waiting]):
 
     def __init__(
         self,
-        *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        resume: Callable[[Call, Waiting], None],
         gate: Gate,
         kind: str,
+        *,
         newest_first: bool = False,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._resume: Callable[[Call, Waiting], None] = resume
         self._gate = gate
         self._kind = kind
         self._newest_first = newest_first
@@ -66,8 +65,16 @@ class PopPolling(Generic[Waiting]):
         self._parked = 0
         self.total = 0
 
-    def park(self, call: Call, operation: Waiting, message_filter: MessageFilter | None, born_ms: int) -> Park:
-        """Park a request until `born_ms` + its poll time, if there is time left and room.
+    def park(
+        self,
+        call: Call,
+        operation: Waiting,
+        message_filter: MessageFilter | None,
+        born_ms: int,
+        *,
+        resume: Callable[[Call, Waiting], None],
+    ) -> Park:
+        """Park a request until `born_ms` + its poll time, if there is time left and room; `resume` retries it.
 
         If that sum overflows a long, the deadline has passed, as upstream.
         """
@@ -80,7 +87,7 @@ class PopPolling(Generic[Waiting]):
         if self.total >= config.max_pop_polling_size or len(waiting) > config.pop_polling_size:
             return Park.FULL
         self._parked += 1
-        polling = Polling(call, operation, message_filter, (deadline, self._parked), call.channel.channel_id)
+        polling = Polling(call, operation, message_filter, (deadline, self._parked), call.channel.channel_id, resume)
         polling.timer = self._scheduler.call_at(
             deadline, lambda: self._time_over(topic, place, polling), self._kind, f"{place[0]}@{topic}@{place[1]}"
         )
@@ -162,7 +169,7 @@ class PopPolling(Generic[Waiting]):
     def _end(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
         if self._remove(topic, place, polling) and polling.call.active:
             # The resumed request may find messages and wake others, so it runs after the current one.
-            self._gate.carry_on(partial(self._resume, polling.call, polling.operation))
+            self._gate.carry_on(partial(polling.resume, polling.call, polling.operation))
 
     def _remove(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> bool:
         places = self._waiting.get(topic)

@@ -17,7 +17,7 @@ from ..filter.message_filter import (
     is_tag_type,
     parse_failed,
 )
-from ..gate.gate import Call, Gate
+from ..gate.gate import Call
 from ..group.group_table import Groups
 from ..group.offset_table import Offsets
 from ..kernel.errors import EngineError
@@ -43,6 +43,7 @@ from .pop_init_offset import PopPositions
 from .pop_kv_service import PopConsumer, not_initialised
 from .pop_long_polling import Park, PopPolling
 from .pop_merge_buffer import PopBuffer
+from .pop_wake_ups import WakeUps
 
 MAX_MESSAGES = 32
 TOO_OLD_MS = 500
@@ -72,8 +73,8 @@ class PopService:
         in_flight: PopInFlight,
         consumer: PopConsumer | None,
         complete: Complete,
-        goes_on: Callable[[str, str, int], None],
-        gate: Gate,
+        polling: PopPolling[PopMessage],
+        wake_ups: WakeUps,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -90,11 +91,11 @@ class PopService:
         self._in_flight = in_flight
         self._consumer = consumer
         self._complete = complete
-        self._goes_on = goes_on
+        self._wake_ups = wake_ups
         self._revive_turn = -1
-        self.polling: PopPolling[PopMessage] = PopPolling(
-            config=config, scheduler=scheduler, resume=self._resume, gate=gate, kind="pop"
-        )
+        self.polling = polling
+        self._retry = self._resume
+        """One bound method for all waiting pops."""
 
     @handles(PopMessage)
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
@@ -181,10 +182,10 @@ class PopService:
                 break  # the remaining messages are withheld; upstream keeps reading until they are not
         if batch.messages:
             if batch.rest > 0:
-                self._goes_on(operation.topic, operation.consumer_group, operation.queue_id)
+                self._wake_ups.wake_next(operation.topic, operation.consumer_group, operation.queue_id)
             self._reader.given(operation.topic, operation.consumer_group, operation.queue_id)
             return self._result(ResponseCode.SUCCESS, batch, "FOUND")
-        parked = self.polling.park(call, operation, message_filter, operation.born_ms)
+        parked = self.polling.park(call, operation, message_filter, operation.born_ms, resume=self._retry)
         if parked is Park.WAITING:
             return PARKED
         code = ResponseCode.POLLING_FULL if parked is Park.FULL else ResponseCode.POLLING_TIMEOUT

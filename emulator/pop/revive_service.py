@@ -97,7 +97,6 @@ class ReviveService:
         self._in_flight = in_flight
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
-        store.watchers[log.topic] = self.arrived
         for stored in list(store.queues_of(log.topic)):
             self._read_again(stored)
 

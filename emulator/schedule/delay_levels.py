@@ -77,7 +77,6 @@ class DelayService:
 
     def __init__(
         self,
-        *,
         config: BrokerConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,

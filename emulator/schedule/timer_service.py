@@ -101,7 +101,6 @@ class TimerService:
 
     def __init__(
         self,
-        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
@@ -124,7 +123,6 @@ class TimerService:
         self.followed_before = FollowedTimer()
         """The knowledge left by the previous run."""
         self._kept_out: int | None = None
-        store.watchers[TIMER_TOPIC] = self._arrived
 
     def restore(self, state: TimerState) -> None:
         """Start with the wheel of the previous run, and enter the messages that it did not contain yet."""
@@ -288,7 +286,7 @@ class TimerService:
             "current time",
         )
 
-    def _arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
+    def arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
         """Put a stored message of the timer topic into its slot, unless `timerStopEnqueue` is on."""
         if self._config.timer_stop_enqueue:
             self._kept_out = offset if self._kept_out is None else self._kept_out
@@ -389,7 +387,7 @@ class TimerService:
 
     def _fill(self, first: int, end: int) -> None:
         for offset, properties in self._still_stored(first, end):
-            self._arrived(0, offset, properties)
+            self.arrived(0, offset, properties)
 
     def _still_stored(self, first: int, end: int) -> Iterator[tuple[int, dict[str, str]]]:
         """Yield the stored messages of a range of the timer topic; deleted ones are counted as taken and skipped."""

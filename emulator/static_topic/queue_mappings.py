@@ -14,15 +14,14 @@ from ..operations.topics import QueueMapping, QueuePart
 
 
 class QueueMappings:
-    """Queue mappings by topic, written to a file at each change."""
+    """Queue mappings by topic, written to a file at each change. `on_change` is called at each change."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, on_change: Callable[[], None]) -> None:
         self._scheduler = scheduler
         self.table: dict[str, QueueMapping] = {}
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
-        self.on_change: Callable[[], None] = lambda: None
-        """Called at each change."""
+        self._on_change = on_change
 
     def put(self, new: QueueMapping, *, force: bool) -> None:
         """Store a mapping. Errors: SYSTEM_ERROR."""
@@ -51,7 +50,7 @@ class QueueMappings:
     def _touch(self) -> None:
         self.version_counter += 1
         self.version_timestamp = self._scheduler.now_ms
-        self.on_change()
+        self._on_change()
 
 
 def _refused(reason: str) -> EngineError:

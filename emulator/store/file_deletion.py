@@ -6,13 +6,13 @@ Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpire
 """
 
 from ..assembly.handlers import handles
+from ..assembly.listeners import Arrival, Listeners
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.scheduler import Scheduler, Timer
 from ..operations.base import Done
 from ..operations.cluster import CleanExpiredConsumeQueue, DeleteExpiredCommitLog
 from ..topic.topic_table import Topics
-from .arrival_listener import Arrival
 from .disk import Pressure
 from .message_store import MessageStore
 
@@ -61,7 +61,7 @@ class CleanUp:
             self._timer.cancel()
         if self._store.disk.bounded and not self._watches:
             self._watches = True
-            self._store.arrivals.append(Arrival(self._grown))
+            self._store.listen(Listeners(arrivals=[Arrival(self._grown)]))
         self._pressure = self._store.disk.pressure(self._store.log.stored_bytes)
         due = self._next_look()
         self._timer = None if due is None else self._scheduler.call_at(due, self._look, "clean up")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, count
 
+from ..assembly.listeners import Arrival, Hook, Listeners, Watcher
 from ..config import BrokerConfig
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -20,7 +21,6 @@ from ..message.message import Message, Stored
 from ..message.names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_lmq, is_retry
 from ..stats.broker_stats import BrokerStats
 from ..stats.store_stats import StoreStats
-from .arrival_listener import Arrival
 from .commit_log import CommitLog
 from .consume_queue import BatchConsumeQueue, ConsumeQueue, number_within
 from .disk import Disk
@@ -32,9 +32,6 @@ OVERHEAD_BYTES = 2 * 65536
 """An upper bound of a record's size without its body."""
 _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 _FULL = "the message store is not writeable, so putMessage is forbidden"
-
-Hook = Callable[[Message], None]
-Watcher = Callable[[int, int, dict[str, str]], None]
 
 _SHORT_TAG = 128
 _code_of_short_tag = lru_cache(maxsize=65536)(props.string_hash)
@@ -48,7 +45,16 @@ def tags_code_of(tag: str) -> int:
 class MessageStore:
     """Stores messages and finds them again."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store_host: bytes, max_bytes: int) -> None:
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store_host: bytes,
+        max_bytes: int,
+        follows: bool = False,
+        batched: Collection[str] = (),
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
         self.store_host = store_host
@@ -73,18 +79,33 @@ class MessageStore:
         """Called each time a segment of the log becomes full."""
         self.followers: list[MessageStore] = []
         """Stores of slaves, to which every record is replicated."""
-        self.follows = False
+        self.follows = follows
         """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
         self.stats = StoreStats(scheduler.now_ms, BrokerStats(config, scheduler.now_ms))
         self.last_store_timestamp = 0
-        self.batched: Collection[str] = ()
+        self.batched = batched
         """Topics whose queues may hold several messages in one record."""
 
     @property
     def now_ms(self) -> int:
         """The store timestamp of a message stored now."""
         return self._scheduler.now_ms
+
+    def begin_run(self, stats: StoreStats) -> None:
+        """Begin a run of the broker, without listeners and with these counters."""
+        self.stats = stats
+        self.hooks.clear()
+        self.arrivals.clear()
+        self.watchers.clear()
+        self.full_files.clear()
+
+    def listen(self, listeners: Listeners) -> None:
+        """Add listeners for the rest of the run."""
+        self.hooks += listeners.before_put
+        self.arrivals += listeners.arrivals
+        self.watchers |= listeners.watchers
+        self.full_files += listeners.full_files
 
     # writing
 
@@ -367,10 +388,6 @@ class MessageStore:
             self.give_up(max(self._flushing.flushed(now, self.log.max_offset), self.log.min_offset))
         self._flushing = Flushing(self._config, now, self.log.max_offset)
         self.wanted.clear()
-        self.hooks.clear()
-        self.arrivals.clear()
-        self.watchers.clear()
-        self.full_files.clear()
 
     # reading
 

@@ -86,11 +86,9 @@ class TransactionChecks:
             Verdict.IMMUNE: self._put_off,
             Verdict.CHECK: self._check,
         }
-        store.watchers[names.HALF_TOPIC] = self._arrived
-        store.watchers[names.OP_HALF_TOPIC] = self._arrived
         for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
             if self._committed(topic) < store.max_offset(topic, 0):
-                self._arrived(0, 0, {})
+                self.arrived(0, 0, {})
 
     # timing
 
@@ -123,7 +121,7 @@ class TransactionChecks:
                     found[origin] = stored
         return list(found.values())
 
-    def _arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
+    def arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
         """Schedule the next round when a message of the half or op topic arrives."""
         if self._timer is None:
             interval = self._config.transaction_check_interval

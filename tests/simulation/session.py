@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import observations as obs
 from half_messages import half_stored
+from rocketmq_testkit.emulator.assembly.listeners import Arrival
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.filter.message_filter import build_subscription
@@ -51,7 +52,6 @@ from rocketmq_testkit.emulator.operations.offsets import (
 )
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack, SendResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
-from rocketmq_testkit.emulator.store.arrival_listener import Arrival
 from simulated_call import OnAnswer, SimulatedCall
 from simulated_client import Client, digit, order_counts, receipt
 from snapshots import Snapshots

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from accepted_messages import Answered, Appeared, Asked, Event
 from patient_clients import FOUND_NOTHING, TOPIC, Answer
+from rocketmq_testkit.emulator.assembly.listeners import Arrival
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.gate import Outcome
@@ -12,7 +13,6 @@ from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.consume import PopResult, PullResult
 from rocketmq_testkit.emulator.overload.request_pools import Pool
-from rocketmq_testkit.emulator.store.arrival_listener import Arrival
 
 VERSION = 0
 """Version of the clients."""

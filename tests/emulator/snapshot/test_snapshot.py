@@ -185,12 +185,10 @@ WIRING = frozenset(
         "_chance",
         "_emulation",
         "_gate",
-        "_journal",
+        "_name_server",
+        "_on_configured",
         "_scheduler",
-        "on_configured",
-        "peer",
-        "read_queues",
-        "replicas",
+        "replication",
     }
 )
 SAVED = frozenset(  # see BrokerState
