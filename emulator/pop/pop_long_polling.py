@@ -134,7 +134,7 @@ class PopPolling(Generic[Waiting]):
         """
         for place in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
             if place in self._waiting.get(topic, {}):
-                self._gate.afterwards(partial(self._wake_any, topic, place, only))
+                self._gate.run_after_reply(partial(self._wake_any, topic, place, only))
 
     def _wake_any(self, topic: str, place: tuple[str, int], only: Callable[[Waiting], bool]) -> None:
         waiting = self._waiting.get(topic, {}).get(place, [])
@@ -169,7 +169,7 @@ class PopPolling(Generic[Waiting]):
     def _end(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
         if self._remove(topic, place, polling) and polling.call.active:
             # The resumed request may find messages and wake others, so it runs after the current one.
-            self._gate.carry_on(partial(polling.resume, polling.call, polling.operation))
+            self._gate.run(partial(polling.resume, polling.call, polling.operation))
 
     def _remove(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> bool:
         places = self._waiting.get(topic)

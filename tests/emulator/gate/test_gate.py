@@ -157,7 +157,7 @@ def test_what_a_request_sets_off_comes_after_its_own_answer(world: World) -> Non
             self.handlers: dict[type[Operation], Callable[[Call, Any], Result | Parked]] = {GetTopicConfig: self.handle}
 
         def handle(self, call: Call, operation: Operation) -> Done:
-            gate.afterwards(lambda: told.append("afterwards"))
+            gate.run_after_reply(lambda: told.append("afterwards"))
             gate.complete(self, parked, GetTopicConfig("A"), Done())
             return Done()
 
