@@ -6,13 +6,14 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from .cluster.broker import MASTER_ID, Broker
 from .cluster.name_server import NameServer
 from .cluster.replica import Replica
 from .config import BrokerConfig, EmulationConfig, NamesrvConfig
 from .gate.effects import Effect
-from .gate.gate import Channel, Gate, Node, Outcome
+from .gate.gate import Call, Channel, Gate, Node, Outcome
 from .gate.journal import Journal
 from .kernel.errors import EngineError
 from .kernel.random_streams import Chance
@@ -24,6 +25,18 @@ from .snapshot.durable_state import BrokerState, EngineState
 def raise_bug(bug: BaseException) -> None:
     """Re-raise a bug of the emulator itself; the default for `report_bug`."""
     raise bug
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """Functions of an engine's owner that the engine calls."""
+
+    ahead_ms: Callable[[], int] = lambda: 0
+    """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
+    on_configured: Callable[[], None] = lambda: None
+    """Called after configuration keys of a broker have changed."""
+    on_missing_topic: Callable[[Call, str], None] = lambda call, topic: None
+    """Called with each request for the route of a topic that does not exist."""
 
 
 class DirectChannel:
@@ -68,8 +81,7 @@ class Engine:
     """Brokers (default: one master with upstream's defaults) and the name server that lists them.
 
     `now_ms` is the start time (ms since the epoch, default 0). `seed` determines every random choice (default 0).
-    `report_bug` is called with exceptions that are bugs of the emulator itself, `on_configured` after configuration
-    keys of a broker have changed.
+    `report_bug` is called with exceptions that are bugs of the emulator itself.
 
     With a `state` the engine starts from that snapshot and takes ownership of it. All its brokers run.
     Arguments that are not passed keep the snapshot's values. `brokers`, if passed, are configurations of the
@@ -85,7 +97,7 @@ class Engine:
         seed: int | None = None,
         now_ms: int | None = None,
         report_bug: Callable[[BaseException], None] = raise_bug,
-        on_configured: Callable[[], None] = lambda: None,
+        callbacks: Callbacks | None = None,
         state: EngineState | None = None,
     ) -> None:
         state = state or EngineState()
@@ -93,7 +105,8 @@ class Engine:
         self.scheduler = Scheduler(state.now_ms if now_ms is None else now_ms)
         self.chance = Chance(state.seed, state.streams) if seed is None else Chance(seed)
         self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
-        self.gate = Gate(self.scheduler, self.journal, report_bug)
+        callbacks = callbacks or Callbacks()
+        self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms)
         self.brokers: list[Broker] = []
         self.name_server = NameServer(
             config=namesrv or state.namesrv,
@@ -101,6 +114,7 @@ class Engine:
             scheduler=self.scheduler,
             brokers=self.brokers,
             values=state.values,
+            on_missing_topic=callbacks.on_missing_topic,
         )
         for config, left in _with_state(brokers, state.brokers):
             broker = Broker(
@@ -110,7 +124,7 @@ class Engine:
                 chance=self.chance,
                 gate=self.gate,
                 name_server=self.name_server,
-                on_configured=on_configured,
+                on_configured=callbacks.on_configured,
                 state=left,
             )
             self.brokers.append(broker)

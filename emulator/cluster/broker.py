@@ -215,7 +215,7 @@ class Broker:
     def bind(self, host: tuple[str, int]) -> None:
         """Set the address at which clients reach the broker; messages stored from now on contain it."""
         self.store_host = host
-        self.store.store_host = records.pack_host(host)
+        self.store.bind(records.pack_host(host))
 
     def state(self) -> BrokerState:
         """Return the state as of a graceful shutdown now, or of the last one.

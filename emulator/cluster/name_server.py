@@ -110,6 +110,7 @@ class NameServer:
         scheduler: Scheduler,
         brokers: Sequence[RegisteredBroker],
         values: Mapping[str, Mapping[str, str]] | None = None,
+        on_missing_topic: Callable[[Call, str], None],
     ) -> None:
         self.config = config
         self._emulation = emulation
@@ -125,7 +126,7 @@ class NameServer:
         """Entries that administrators have deleted only here."""
         self._deleted: dict[_Entry, TopicConfig] = {}
         """Topics that were deleted only at their broker, as last registered."""
-        self.on_missing_topic: Callable[[Call, str], None] | None = None
+        self._on_missing_topic = on_missing_topic
         """Called with each request for the route of a topic that does not exist."""
         self._left: set[RegisteredBroker] = set()
         """Stopped masters with a running slave: their registrations stay."""
@@ -238,8 +239,8 @@ class NameServer:
             )
         if topic is None or message_type is None:
             text = "null" if topic is None else topic
-            if topic is not None and self.on_missing_topic is not None:
-                self.on_missing_topic(call, topic)
+            if topic is not None:
+                self._on_missing_topic(call, topic)
             raise EngineError(
                 ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {text}\n{FAQ}"
             )

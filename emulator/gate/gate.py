@@ -79,14 +79,20 @@ class Node(Protocol):
 class Gate:
     """Carries out operations, replies with their outcomes, and writes both to the journal."""
 
-    def __init__(self, scheduler: Scheduler, journal: Journal, report_bug: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        journal: Journal,
+        report_bug: Callable[[BaseException], None],
+        ahead_ms: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._scheduler = scheduler
         self._journal = journal
         self._report_bug = report_bug
         self._under_way = 0
         self._deferred: deque[Callable[[], None]] = deque()
-        self.ahead_ms: Callable[[], int] = _not_ahead
-        """Returns the engine's time minus the clients' clock (ms, negative: behind). Set by the clock's driver."""
+        self._ahead_ms = ahead_ms
+        """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
 
     def engine_time_ms(self, client_ms: int) -> int:
         """Convert a client's timestamp close to now (ms since the epoch, 0 = not set) to the engine's time.
@@ -94,7 +100,7 @@ class Gate:
         A client's clock does not follow jumps of the engine's clock, but a test may send the engine's time. Of the two
         readings, the one closer to now is right.
         """
-        ahead_ms, now_ms = self.ahead_ms(), self._scheduler.now_ms
+        ahead_ms, now_ms = self._ahead_ms(), self._scheduler.now_ms
         if client_ms > 0 and abs(client_ms + ahead_ms - now_ms) < abs(client_ms - now_ms):
             return client_ms + ahead_ms
         return client_ms
@@ -200,7 +206,3 @@ class Gate:
                     self._report_bug(bug)
         finally:
             self._under_way = 0
-
-
-def _not_ahead() -> int:
-    return 0

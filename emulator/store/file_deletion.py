@@ -30,7 +30,6 @@ class CleanUp:
         self._config = config
         self._scheduler = scheduler
         self._store = store
-        store.disk.full = False
         self._topics = topics
         self._first_ms = scheduler.now_ms + FIRST_LOOK_MS
         self._interval_ms = config.clean_resource_interval

@@ -92,9 +92,14 @@ class MessageStore:
         """The store timestamp of a message stored now."""
         return self._scheduler.now_ms
 
+    def bind(self, store_host: bytes) -> None:
+        """Set the packed address that messages stored from now on contain."""
+        self.store_host = store_host
+
     def begin_run(self, stats: StoreStats) -> None:
         """Begin a run of the broker, without listeners and with these counters."""
         self.stats = stats
+        self.disk.begin_run()
         self.hooks.clear()
         self.arrivals.clear()
         self.watchers.clear()
