@@ -4,7 +4,7 @@ from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -16,8 +16,6 @@ from ..operations.groups import (
     QueueTimeSpan,
     SubscriptionResult,
 )
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
 
 
 class Consumption:
@@ -28,17 +26,15 @@ class Consumption:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        store: MessageStore,
-        topics: Topics,
+        tables: BrokerTables,
         clients: Clients,
-        offsets: Offsets,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._store = store
-        self._topics = topics
+        self._store = tables.store
+        self._topics = tables.topics
         self._clients = clients
-        self._offsets = offsets
+        self._offsets = tables.offsets
 
     @handles(QuerySubscription)
     def subscription(self, call: Call, operation: QuerySubscription) -> SubscriptionResult:

@@ -43,14 +43,12 @@ def build(  # noqa: PLR0913 - administration reaches every room
 ) -> AdminRoom:
     """Build the room. `config_changed` tells all rooms that configuration keys have changed."""
     config, clock = context.config, context.clock
-    store, topics, groups, offsets = tables.store, tables.topics, tables.groups, tables.offsets
+    store, topics = tables.store, tables.topics
     clients = client.clients
     views = Views(config, store, clients)
     topic_requests = TopicAdministration(
         config=config,
-        store=store,
-        topics=topics,
-        offsets=offsets,
+        tables=tables,
         orders=pop.orders,
         in_flight=pop.in_flight,
         slow_readers=slow_readers,
@@ -59,11 +57,8 @@ def build(  # noqa: PLR0913 - administration reaches every room
     )
     group_requests = GroupAdministration(
         config=config,
-        store=store,
-        topics=topics,
-        groups=groups,
+        tables=tables,
         clients=clients,
-        offsets=offsets,
         orders=pop.orders,
         in_flight=pop.in_flight,
         slow_readers=slow_readers,
@@ -86,7 +81,10 @@ def build(  # noqa: PLR0913 - administration reaches every room
         consumer=pop.consumer,
     )
     consumption = Consumption(
-        config=config, scheduler=clock, store=store, topics=topics, clients=clients, offsets=offsets
+        config=config,
+        scheduler=clock,
+        tables=tables,
+        clients=clients,
     )
     tools = BrokerTools(config, store, topics)
     return AdminRoom(

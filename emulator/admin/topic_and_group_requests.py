@@ -6,8 +6,7 @@ from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.group_table import Groups
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import names
@@ -53,20 +52,16 @@ from ..pop.pop_inflight_counter import PopInFlight
 from ..pull.slow_group_guard import SlowReaders
 from ..schedule.timer_metrics import TimerMetrics
 from ..static_topic.queue_mappings import QueueMappings
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
 
 
 class TopicAdministration:
     """Creates, deletes and describes topics."""
 
-    def __init__(  # noqa: PLR0913 - a deletion reaches every table with a topic in it
+    def __init__(
         self,
         *,
         config: BrokerConfig,
-        store: MessageStore,
-        topics: Topics,
-        offsets: Offsets,
+        tables: BrokerTables,
         orders: Orders,
         in_flight: PopInFlight,
         slow_readers: SlowReaders,
@@ -74,9 +69,9 @@ class TopicAdministration:
         mappings: QueueMappings,
     ) -> None:
         self._config = config
-        self._store = store
-        self._topics = topics
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._offsets = tables.offsets
         self._orders = orders
         self._in_flight = in_flight
         self._slow_readers = slow_readers
@@ -178,15 +173,12 @@ class TopicAdministration:
 class GroupAdministration:
     """Creates, deletes and describes groups and their progress."""
 
-    def __init__(  # noqa: PLR0913 - a deletion reaches every table with a group in it
+    def __init__(
         self,
         *,
         config: BrokerConfig,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
+        tables: BrokerTables,
         clients: Clients,
-        offsets: Offsets,
         orders: Orders,
         in_flight: PopInFlight,
         slow_readers: SlowReaders,
@@ -194,11 +186,11 @@ class GroupAdministration:
     ) -> None:
         self._config = config
         self._mappings = mappings
-        self._store = store
-        self._topics = topics
-        self._groups = groups
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
         self._clients = clients
-        self._offsets = offsets
+        self._offsets = tables.offsets
         self._orders = orders
         self._in_flight = in_flight
         self._slow_readers = slow_readers

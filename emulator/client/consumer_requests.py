@@ -10,7 +10,7 @@ from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.effects import AskConsumerStatus, AskRunningInfo, AskToConsume, Question
 from ..gate.gate import Call, Outcome
-from ..group.group_table import Groups
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import stored_record as records
@@ -23,9 +23,7 @@ from ..operations.clients import (
     GetConsumerStatus,
 )
 from ..operations.send import PushAnswered
-from ..store.message_store import MessageStore
 from ..store.refusals import bytes_of
-from ..topic.topic_table import Topics
 from .client_registry import Clients, Member
 from .client_versions import VERSION_3_0_7, VERSION_3_1_8, version_text
 from .server_requests import ClientQuestions
@@ -43,17 +41,15 @@ class ConsumerInquiries:
         self,
         *,
         config: BrokerConfig,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
+        tables: BrokerTables,
         clients: Clients,
         questions: ClientQuestions,
         complete: Complete,
     ) -> None:
         self._config = config
-        self._store = store
-        self._topics = topics
-        self._groups = groups
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
         self._clients = clients
         self._questions = questions
         self._complete = complete

@@ -44,9 +44,7 @@ def build(
     memberships = Memberships(config=config, store=store, clients=clients, locks=locks, drop_waiting=drop_waiting)
     inquiries = ConsumerInquiries(
         config=config,
-        store=store,
-        topics=topics,
-        groups=groups,
+        tables=tables,
         clients=clients,
         questions=questions,
         complete=context.complete,
@@ -54,9 +52,7 @@ def build(
     assignments = Assignments(
         config=config, topics=topics, groups=groups, clients=clients, read_queues=read_queues, modes=request_modes
     )
-    resets = ClientResets(
-        config=config, store=store, topics=topics, clients=clients, offsets=tables.offsets, push=context.push
-    )
+    resets = ClientResets(config=config, tables=tables, clients=clients, push=context.push)
     return ClientRoom(
         clients=clients,
         locks=locks,

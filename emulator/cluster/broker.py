@@ -116,7 +116,7 @@ class Broker:
         self.offsets.write()
         log = state.log
         self.store.restore(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, queues=state.queues)
-        self.pop_records.table = {record.key(): record for record in state.pop_records}
+        self.pop_records.restore(state.pop_records)
         self.mappings.restore(state.mappings, state.mappings_version)
         self.accounts.users.update(state.users)
         self._request_modes.update({(mode.topic, mode.consumer_group): mode for mode in state.request_modes})

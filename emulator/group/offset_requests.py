@@ -23,11 +23,8 @@ from ..operations.offsets import (
     TimestampResult,
     UpdateConsumerOffset,
 )
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
-from .group_table import Groups
+from .broker_tables import BrokerTables
 from .lmq_offset_table import LightOffsets
-from .offset_table import Offsets
 
 _LARGEST = 2**63 - 1
 PENDING_RESET_REMARK = "Offset has been previously reset"
@@ -40,16 +37,13 @@ class Positions:
         self,
         *,
         emulation: EmulationConfig,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
-        offsets: Offsets,
+        tables: BrokerTables,
     ) -> None:
         self._emulation = emulation
-        self._store = store
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
+        self._offsets = tables.offsets
 
     @handles(QueryConsumerOffset)
     def query(self, call: Call, operation: QueryConsumerOffset) -> OffsetResult:

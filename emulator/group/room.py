@@ -11,9 +11,6 @@ def build(context: BrokerContext, tables: BrokerTables) -> Room:
     """Build the room."""
     positions = Positions(
         emulation=context.emulation,
-        store=tables.store,
-        topics=tables.topics,
-        groups=tables.groups,
-        offsets=tables.offsets,
+        tables=tables,
     )
     return Room(handlers=handlers_of(positions))

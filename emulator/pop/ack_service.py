@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -31,9 +31,7 @@ from ..operations.consume import (
     ChangeInvisibleTime,
     RollBackPops,
 )
-from ..store.message_store import MessageStore
 from ..store.refusals import illegal_queue_id
-from ..topic.topic_table import Topics
 from .check_point import Ack, CheckPoint, ReviveLog
 from .consumer_order_info import Orders
 from .pop_inflight_counter import PopInFlight
@@ -56,9 +54,7 @@ class AckService:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        store: MessageStore,
-        topics: Topics,
-        offsets: Offsets,
+        tables: BrokerTables,
         orders: Orders,
         log: ReviveLog,
         buffer: PopBuffer,
@@ -68,9 +64,9 @@ class AckService:
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._store = store
-        self._topics = topics
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._offsets = tables.offsets
         self._orders = orders
         self._log = log
         self._buffer = buffer

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.group_table import Groups
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.random_streams import Stream
 from ..kernel.response_code import ResponseCode
@@ -31,9 +30,8 @@ from ..operations.consume import (
 )
 from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader
-from ..store.message_store import MessageStore
 from ..store.refusals import illegal_capacity, illegal_queue_id
-from ..topic.topic_table import PERM_READ, Topics
+from ..topic.topic_table import PERM_READ
 from .consumer_order_info import Orders
 from .pop_long_polling import Park, PopPolling
 from .pop_merge_buffer import PopBuffer
@@ -53,10 +51,7 @@ class NotificationService:
         config: BrokerConfig,
         scheduler: Scheduler,
         chance: Stream,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
-        offsets: Offsets,
+        tables: BrokerTables,
         reader: QueueReader,
         orders: Orders,
         buffer: PopBuffer,
@@ -67,10 +62,10 @@ class NotificationService:
         self._config = config
         self._scheduler = scheduler
         self._chance = chance
-        self._store = store
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
+        self._offsets = tables.offsets
         self._reader = reader
         self._orders = orders
         self._buffer = buffer

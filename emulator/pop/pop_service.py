@@ -18,8 +18,7 @@ from ..filter.message_filter import (
     parse_failed,
 )
 from ..gate.gate import Call
-from ..group.group_table import Groups
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum
 from ..kernel.random_streams import Stream
@@ -32,9 +31,8 @@ from ..operations.base import PARKED, Operation, Parked, Result
 from ..operations.consume import PopMessage, PoppedMessage, PopResult, PullStatus
 from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader, Read
-from ..store.message_store import MessageStore
 from ..store.refusals import illegal_capacity, illegal_queue_id
-from ..topic.topic_table import PERM_READ, Topics
+from ..topic.topic_table import PERM_READ
 from .check_point import CheckPoint
 from .consumer_order_info import Orders
 from .pop_batch import READ_AGAIN, Batch, reconsume_times_of, with_receipt
@@ -55,17 +53,14 @@ Complete = Callable[[Call, Operation, Result | EngineError], None]
 class PopService:
     """Handles the pop requests of one broker."""
 
-    def __init__(  # noqa: PLR0913 - a pop reads all tables and enters its messages in every record of them
+    def __init__(  # noqa: PLR0913 - a pop enters its messages in every record of messages in flight
         self,
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
         chance: Stream,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
+        tables: BrokerTables,
         clients: Clients,
-        offsets: Offsets,
         positions: PopPositions,
         reader: QueueReader,
         orders: Orders,
@@ -79,11 +74,11 @@ class PopService:
         self._config = config
         self._scheduler = scheduler
         self._chance = chance
-        self._store = store
-        self._topics = topics
-        self._groups = groups
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
         self._clients = clients
-        self._offsets = offsets
+        self._offsets = tables.offsets
         self._positions = positions
         self._reader = reader
         self._orders = orders

@@ -13,16 +13,13 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from ..config import BrokerConfig
-from ..group.group_table import Groups
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.java_numbers import parse_long
 from ..kernel.scheduler import Scheduler, Timer
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import REVIVE_GROUP, is_retry
 from ..store.consume_queue import ConsumeQueue
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
 from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
 from .pop_inflight_counter import PopInFlight
 from .pop_retry_writer import Redelivery
@@ -73,31 +70,28 @@ class ReviveQueue:
 class ReviveService:
     """Decides the check points of all revive queues of a broker."""
 
-    def __init__(  # noqa: PLR0913 - a decision reads all tables and may store a message
+    def __init__(
         self,
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
-        offsets: Offsets,
+        tables: BrokerTables,
         log: ReviveLog,
         redelivery: Redelivery,
         in_flight: PopInFlight,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._store = store
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
+        self._offsets = tables.offsets
         self._log = log
         self._redelivery = redelivery
         self._in_flight = in_flight
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
-        for stored in list(store.queues_of(log.topic)):
+        for stored in list(tables.store.queues_of(log.topic)):
             self._read_again(stored)
 
     def _read_again(self, stored: ConsumeQueue) -> None:

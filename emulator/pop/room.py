@@ -60,9 +60,7 @@ def build(
         exists=lambda topic, group: topics.find(topic) is not None and groups.find(group) is not None,
     )
     positions = PopPositions(config, store, offsets, orders)
-    redelivery = Redelivery(
-        config=config, store=store, topics=topics, offsets=offsets, redelivered=wake_ups.redelivered
-    )
+    redelivery = Redelivery(config=config, tables=tables, redelivered=wake_ups.redelivered)
     consumer: PopConsumer | None = None
     if config.pop_consumer_kv_service_init:
         consumer = PopConsumer(
@@ -80,11 +78,8 @@ def build(
         config=config,
         scheduler=clock,
         chance=context.stream("pop"),
-        store=store,
-        topics=topics,
-        groups=groups,
+        tables=tables,
         clients=clients,
-        offsets=offsets,
         positions=positions,
         reader=reader,
         orders=orders,
@@ -99,10 +94,7 @@ def build(
         config=config,
         scheduler=clock,
         chance=context.stream("notification"),
-        store=store,
-        topics=topics,
-        groups=groups,
-        offsets=offsets,
+        tables=tables,
         reader=reader,
         orders=orders,
         buffer=buffer,
@@ -113,9 +105,7 @@ def build(
     acks = AckService(
         config=config,
         scheduler=clock,
-        store=store,
-        topics=topics,
-        offsets=offsets,
+        tables=tables,
         orders=orders,
         log=revive_log,
         buffer=buffer,
@@ -126,10 +116,7 @@ def build(
     revive = ReviveService(
         config=config,
         scheduler=context.duties,
-        store=store,
-        topics=topics,
-        groups=groups,
-        offsets=offsets,
+        tables=tables,
         log=revive_log,
         redelivery=redelivery,
         in_flight=in_flight,

@@ -11,8 +11,7 @@ from ..config import BrokerConfig, EmulationConfig
 from ..filter.filter_table import RetryFilter
 from ..filter.message_filter import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
 from ..gate.gate import Call
-from ..group.group_table import Groups
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -22,7 +21,7 @@ from ..operations.clients import SubscriptionData
 from ..operations.consume import PullMessage, PullResult, PullStatus
 from ..operations.groups import GroupConfig
 from ..store.refusals import illegal_queue_id, refuse_on_slave
-from ..topic.topic_table import PERM_READ, Topics
+from ..topic.topic_table import PERM_READ
 from .broadcast_offsets import BroadcastOffsets
 from .pull_request_hold import PullHold
 from .queue_reader import QueueReader, Read
@@ -50,29 +49,27 @@ Complete = Callable[[Call, Operation, Result | EngineError], None]
 class PullService:
     """Handles the pull requests of one broker."""
 
-    def __init__(  # noqa: PLR0913 - a pull is checked against all tables
+    def __init__(
         self,
         *,
         config: BrokerConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,
-        topics: Topics,
-        groups: Groups,
+        tables: BrokerTables,
         clients: Clients,
-        offsets: Offsets,
         reader: QueueReader,
         complete: Complete,
     ) -> None:
         self._config = config
-        self._topics = topics
-        self._groups = groups
+        self._topics = tables.topics
+        self._groups = tables.groups
         self._clients = clients
-        self._offsets = offsets
+        self._offsets = tables.offsets
         self._reader = reader
         self._complete = complete
         self._emulation = emulation
         self._suggestions = Suggestions(config, reader)
-        self._broadcasts = BroadcastOffsets(config, scheduler, clients, offsets)
+        self._broadcasts = BroadcastOffsets(config, scheduler, clients, tables.offsets)
         self.hold = PullHold(scheduler, self._check_interval_ms, self._resume)
 
     @handles(PullMessage)

@@ -39,10 +39,8 @@ def build(context: BrokerContext, tables: BrokerTables, clients: Clients) -> Pul
         config=config,
         emulation=context.emulation,
         scheduler=clock,
-        topics=tables.topics,
-        groups=tables.groups,
+        tables=tables,
         clients=clients,
-        offsets=tables.offsets,
         reader=reader,
         complete=context.complete,
     )

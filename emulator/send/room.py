@@ -27,9 +27,7 @@ def build(
     config, store, topics = context.config, tables.store, tables.topics
     retry = RetryService(
         config=config,
-        store=store,
-        topics=topics,
-        groups=tables.groups,
+        tables=tables,
         locks=client.locks,
         buffers=storing.buffers,
         chance=context.stream("retry"),

@@ -7,7 +7,7 @@ from ..assembly.handlers import handles
 from ..client.queue_locks import QueueLocks
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.group_table import Groups
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.random_streams import Stream
 from ..kernel.response_code import ResponseCode
@@ -21,10 +21,9 @@ from ..operations.base import Done
 from ..operations.groups import GroupConfig
 from ..operations.send import SendMessage, SendMessageBack
 from ..operations.topics import TopicConfig
-from ..store.message_store import MessageStore
 from ..store.refusals import record_of, refuse_to_store
 from ..store.write_buffers import StoreBuffers
-from ..topic.topic_table import PERM_WRITE, Topics
+from ..topic.topic_table import PERM_WRITE
 
 FIRST_RETRY_LEVEL = 3
 """Delay level after the first failure (10 s); each further failure uses the next level."""
@@ -38,17 +37,15 @@ class RetryService:
         self,
         *,
         config: BrokerConfig,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
+        tables: BrokerTables,
         locks: QueueLocks,
         buffers: StoreBuffers,
         chance: Stream,
     ) -> None:
         self._config = config
-        self._store = store
-        self._topics = topics
-        self._groups = groups
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
         self._locks = locks
         self._buffers = buffers
         self._chance = chance

@@ -35,9 +35,7 @@ def build(
     checks = TransactionChecks(
         config=config,
         scheduler=context.duties,
-        store=store,
-        topics=tables.topics,
-        offsets=tables.offsets,
+        tables=tables,
         op_log=op_log,
         find_producer=clients.available_channel,
         push=context.push,

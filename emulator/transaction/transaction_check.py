@@ -19,7 +19,7 @@ from enum import Enum, auto
 from ..config import BrokerConfig
 from ..gate.effects import Effect
 from ..gate.gate import Channel
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
@@ -27,8 +27,6 @@ from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import Stored
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
 from .check_round import CheckRound
 from .half_message import HalfMessage, check_immunity_ms
 from .op_queue import OpLog, half_offsets
@@ -64,18 +62,16 @@ class TransactionChecks:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        store: MessageStore,
-        topics: Topics,
-        offsets: Offsets,
+        tables: BrokerTables,
         op_log: OpLog,
         find_producer: FindProducer,
         push: Push,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._store = store
-        self._topics = topics
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._offsets = tables.offsets
         self._op_log = op_log
         self._find_producer = find_producer
         self._push = push
@@ -87,7 +83,7 @@ class TransactionChecks:
             Verdict.CHECK: self._check,
         }
         for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
-            if self._committed(topic) < store.max_offset(topic, 0):
+            if self._committed(topic) < tables.store.max_offset(topic, 0):
                 self.arrived(0, 0, {})
 
     # timing
