@@ -182,10 +182,10 @@ class Broker:
         ]
         for room in self._rooms:
             store.listen(room.listeners)
-        self._durables: dict[str, Durable[Any]] = {
+        self.durables: dict[str, Durable[Any]] = {
             name: durable for room in self._rooms for name, durable in room.durables.items()
         }
-        for name, durable in self._durables.items():
+        for name, durable in self.durables.items():
             durable.restore(getattr(state, name))
         self._plain: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))
         self._static_topics = static_topic.static_topics
@@ -211,6 +211,22 @@ class Broker:
     def count_connection(self, what: str) -> None:
         """Count a remoting client that has connected (`CONNECT`) or disconnected (`CLOSE`)."""
         self.store.stats.by_name.connection(what, self._scheduler.now_ms)
+
+    def metrics(self) -> dict[str, int]:
+        """Return counters since the start of the run and current sizes, by name.
+
+        Messages of system topics are not counted.
+        """
+        stats = self.store.stats
+        return {
+            "messages_stored": stats.put,
+            "messages_delivered": stats.got,
+            "log_bytes": self.store.log.stored_bytes,
+            "waiting_pulls": len(self.pulls.hold),
+            "waiting_pops": self.pops.polling.total,
+            "waiting_notifications": self.notifications.polling.total,
+            "buffered_check_points": len(self.pop_buffer),
+        }
 
     def bind(self, host: tuple[str, int]) -> None:
         """Set the address at which clients reach the broker; messages stored from now on contain it."""
@@ -245,11 +261,11 @@ class Broker:
 
     def _dump_on_stop(self) -> ServiceState:
         """Return the state of the services at a graceful shutdown."""
-        return ServiceState(**{name: durable.dump_on_stop() for name, durable in self._durables.items()})
+        return ServiceState(**{name: durable.dump_on_stop() for name, durable in self.durables.items()})
 
     def _dump_on_crash(self) -> ServiceState:
         """Return the state of the services as of the last writes of their files."""
-        return ServiceState(**{name: durable.dump_on_crash() for name, durable in self._durables.items()})
+        return ServiceState(**{name: durable.dump_on_crash() for name, durable in self.durables.items()})
 
     def crash(self, *, power_loss: bool = True) -> None:
         """Crash and restart at once with the stored messages.
