@@ -7,10 +7,11 @@ DefaultConsumerIdsChangeListener (5.3.3).
 from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 
+from ..assembly.broker_context import Push
 from ..config import BrokerConfig
 from ..filter.filter_table import FilterTable
 from ..filter.message_filter import EVERYTHING
-from ..gate.effects import CloseConnection, Effect, NotifyConsumerIdsChanged
+from ..gate.effects import CloseConnection, NotifyConsumerIdsChanged
 from ..gate.gate import Channel
 from ..group.group_table import Groups
 from ..kernel.scheduler import Scheduler
@@ -28,8 +29,6 @@ FIRST_LATE_NOTICE_MS, LATE_NOTICE_PERIOD_MS = 30_000, 15_000
 BROADCASTING = "BROADCASTING"
 ACTIVELY = "CONSUME_ACTIVELY"
 """The consume type of pull consumers."""
-
-Push = Callable[[Channel, Effect], None]
 
 
 @value

@@ -6,6 +6,7 @@ Source: AdminBrokerProcessor.callConsumer, Broker2Client.getConsumeStatus (5.3.3
 from collections.abc import Callable
 from functools import partial
 
+from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.effects import AskConsumerStatus, AskRunningInfo, AskToConsume, Question
@@ -30,8 +31,6 @@ from .server_requests import ClientQuestions
 
 RELAY_TIMEOUT_MS = 10_000
 STATUS_TIMEOUT_MS = 5_000
-
-Complete = Callable[[Call, Operation, Outcome], None]
 
 
 class ConsumerInquiries:

@@ -3,8 +3,9 @@
 Source: NotificationProcessor, PeekMessageProcessor, PollingInfoProcessor (5.3.3).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
@@ -16,7 +17,7 @@ from ..kernel.scheduler import Scheduler, Timer
 from ..message import stored_record as records
 from ..message.names import pop_retry_topic
 from ..message.receipt import topic_digit
-from ..operations.base import PARKED, Operation, Parked, Result
+from ..operations.base import PARKED, Parked, Result
 from ..operations.consume import (
     Notification,
     NotificationResult,
@@ -38,8 +39,6 @@ from .pop_merge_buffer import PopBuffer
 
 PEEKS_TO_RETRY_FIRST = 5
 """One in this many peeks reads the retry topic first (PeekMessageProcessor.processRequest, 5.3.3)."""
-
-Complete = Callable[[Call, Operation, Result | EngineError], None]
 
 
 class NotificationService:

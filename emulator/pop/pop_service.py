@@ -3,8 +3,7 @@
 Source: PopMessageProcessor (5.3.3).
 """
 
-from collections.abc import Callable
-
+from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
@@ -27,7 +26,7 @@ from ..kernel.scheduler import Scheduler
 from ..message import stored_record as records
 from ..message.names import pop_retry_topic
 from ..message.receipt import ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt, topic_digit
-from ..operations.base import PARKED, Operation, Parked, Result
+from ..operations.base import PARKED, Parked, Result
 from ..operations.consume import PopMessage, PoppedMessage, PopResult, PullStatus
 from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader, Read
@@ -46,8 +45,6 @@ from .pop_wake_ups import WakeUps
 MAX_MESSAGES = 32
 TOO_OLD_MS = 500
 _PROGRESSED = (PullStatus.NO_MATCHED_MESSAGE, PullStatus.OFFSET_FOUND_NULL, PullStatus.MESSAGE_WAS_REMOVING)
-
-Complete = Callable[[Call, Operation, Result | EngineError], None]
 
 
 class PopService:

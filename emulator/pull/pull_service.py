@@ -3,8 +3,7 @@
 Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
 """
 
-from collections.abc import Callable
-
+from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
 from ..client.client_registry import ACTIVELY, BROADCASTING, Clients
 from ..config import BrokerConfig, EmulationConfig
@@ -16,7 +15,7 @@ from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.names import MAY_ALWAYS_PULL, SYSTEM_GROUP_PREFIX, group_of_retry_topic, is_retry
-from ..operations.base import PARKED, Operation, Parked, Result
+from ..operations.base import PARKED, Parked, Result
 from ..operations.clients import SubscriptionData
 from ..operations.consume import PullMessage, PullResult, PullStatus
 from ..operations.groups import GroupConfig
@@ -42,8 +41,6 @@ _CODES = {
     PullStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
     PullStatus.OFFSET_RESET: ResponseCode.PULL_OFFSET_MOVED,
 }
-
-Complete = Callable[[Call, Operation, Result | EngineError], None]
 
 
 class PullService:

@@ -7,19 +7,20 @@ Source: ReplyMessageProcessor, Broker2Client.callClient (5.3.3).
 from collections.abc import Callable
 from functools import partial
 
+from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..client.server_requests import ClientQuestions
 from ..config import BrokerConfig
 from ..gate.effects import PushReplyMessage
-from ..gate.gate import Call, Outcome
+from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import Message
-from ..operations.base import PARKED, Operation, Parked
+from ..operations.base import PARKED, Parked
 from ..operations.send import PushAnswered, SendMessage, SendReplyMessage, SendResult
 from ..store.message_store import MessageStore
 
@@ -27,7 +28,6 @@ PUSH_TIMEOUT_MS = 10_000
 """Timeout of a push to a client (Broker2Client.callClient)."""
 
 Place = Callable[[Call, SendMessage], int]
-Complete = Callable[[Call, Operation, Outcome], None]
 
 
 class ReplyService:

@@ -16,8 +16,8 @@ Source: TransactionalMessageServiceImpl.check, TransactionalMessageCheckService 
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 
+from ..assembly.broker_context import Push
 from ..config import BrokerConfig
-from ..gate.effects import Effect
 from ..gate.gate import Channel
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
@@ -39,7 +39,6 @@ _HOUR_MS = 3_600_000
 _KIND = "transaction check"
 
 FindProducer = Callable[[str], Channel | None]
-Push = Callable[[Channel, Effect], None]
 
 
 class Verdict(Enum):
