@@ -1,7 +1,7 @@
-"""Producers and consumers of any SDK, as scenarios hold them: objects in a driver process and what they were given.
+"""Producers and consumers of any SDK for scenarios: objects in a driver process and the messages that they received.
 
-A consumer has a style, which hides how messages come: by events (push), by receiving and acknowledging (simple), or by
-polling and committing (lite).
+A consumer has a style, which hides how messages arrive: by events (push), by receiving and acknowledging (simple), or
+by polling and committing (lite).
 """
 
 import time
@@ -13,16 +13,16 @@ from typing import Any, Literal
 from .drivers.process import Driver, Fields, body
 
 Style = Literal["simple", "concurrent", "orderly", "broadcast", "pop", "lite"]
-"""A way to consume: `simple` (receive and acknowledge), a mode of push consumers, or `lite` (poll and commit)."""
+"""Consumption style: `simple` (receive and acknowledge), a mode of push consumers, or `lite` (poll and commit)."""
 
 CLOSE_SECONDS = 120.0
-"""A gRPC push consumer waits for its long polls, 34 s at worst."""
+"""Timeout of a shutdown. A gRPC push consumer waits for its long polls, up to 34 s."""
 INVISIBLE_MS = 120_000
-"""Longer than a busy machine takes from a receive to its acknowledgement, with a hundred sends in between."""
+"""Longer than a busy machine needs from a receive to its acknowledgement, with a hundred sends in between."""
 AWAIT_MS = 5000
-"""The shortest long poll that a proxy takes as it is."""
+"""The shortest long polling timeout that a proxy accepts unchanged."""
 PRIMING = b"(priming)"
-"""The body of what a stage sends so that a consumer begins where it shall; scenarios do not see such messages."""
+"""Body of the messages that a stage sends so that a consumer starts at the right offset; scenarios do not see them."""
 _POLL_MS = 300
 _BATCH = 16
 
@@ -36,11 +36,11 @@ class Producer:
         self.group = group
 
     def send(self, topic: str, content: str | bytes = "hello", *, verb: str = "send", **fields: Any) -> Fields:
-        """Send one message and return the reply. Errors: DriverError when the SDK refuses."""
+        """Send one message and return the reply. Raises DriverError if the SDK rejects it."""
         return self.driver.call(verb, on=self.name, topic=topic, body=_bytes(content), **fields)
 
     def send_numbered(self, topic: str, count: int, stem: str = "m", **fields: Any) -> list[Fields]:
-        """Send `stem0`, `stem1`, ...; returns what was sent, each with the `id` that the SDK tells."""
+        """Send `stem0`, `stem1`, ...; returns the sent messages, each with the `id` that the SDK reports."""
         sent = []
         for number in range(count):
             content = f"{stem}{number}"
@@ -49,23 +49,24 @@ class Producer:
         return sent
 
     def recall(self, topic: str, handle: str) -> Fields:
-        """Take a message back that waits for its delivery time. Errors: DriverError when that is refused."""
+        """Cancel a message that waits for its delivery time. Raises DriverError if that is rejected."""
         return self.driver.call("recall", on=self.name, topic=topic, handle=handle)
 
     def checks(self) -> list[Fields]:
-        """What it was asked about transactions so far."""
+        """Transaction checks that the producer has received so far."""
         return [event for event in self.driver.events(self.name) if event["ev"] == "check"]
 
     def close(self) -> None:
-        """Shut it down as the SDK does it."""
+        """Shut the producer down with the SDK's own shutdown."""
         self.driver.call("close", on=self.name, timeout=CLOSE_SECONDS)
 
 
 class Consumer:
     """A consumer called `name` in a driver process.
 
-    `messages`: all that it was given, `t` being when, and `ok` whether it was a success; `did` is a listener's answer.
-    `invisible_ms`: for how long a simple consumer receives what it acknowledges at once.
+    `messages`: all received messages. `t` is the time of receipt, `ok` says if it was consumed successfully, and `did`
+    is the listener's result. `invisible_ms`: invisible duration of a simple consumer's receives in `look`, which
+    acknowledges at once.
     """
 
     def __init__(self, driver: Driver, name: str, style: Style) -> None:
@@ -79,12 +80,12 @@ class Consumer:
 
     @property
     def pushed(self) -> bool:
-        """Whether messages come by themselves."""
+        """True for push consumers, which receive messages as events."""
         return self.style not in ("simple", "lite")
 
     @property
     def bodies(self) -> list[str]:
-        """The bodies of its messages as texts, in the order they came."""
+        """The bodies of the received messages as text, in order of receipt."""
         return [text(message) for message in self.messages]
 
     def of(self, stem: str) -> list[Fields]:
@@ -92,14 +93,14 @@ class Consumer:
         return [message for message in self.messages if body(message).startswith(stem.encode())]
 
     def look(self) -> None:
-        """Take over what has come, and keep one receive or poll under way where the style needs one."""
+        """Collect new messages, and keep one receive or poll in flight if the style needs one."""
         if self.pushed:
             events = [event for event in self.driver.events(self.name) if event["ev"] == "msg"]
             new = [event for event in events[self._seen :] if body(event["msg"]) != PRIMING]
             self.messages += [{**event["msg"], **{name: event[name] for name in ("t", "ok", "did")}} for event in new]
             self._seen = len(events)
         elif self._pending is None:
-            # In the background: the driver's other commands need not wait for it.
+            # In the background, so that the driver's other commands do not wait for it.
             if self.style == "simple":
                 self._pending = self.post_receive(self.invisible_ms)
             else:
@@ -108,15 +109,15 @@ class Consumer:
             self.take()
 
     def begun(self) -> list[Fields]:
-        """What its listener was called with so far, also where it has not answered; for push consumers with `begin`."""
+        """Messages that the listener was called with so far, finished or not; for consumers created with `begin`."""
         return [event["msg"] for event in self.driver.events(self.name) if event["ev"] == "begin"]
 
     def is_answered(self) -> bool:
-        """Whether no receive or poll of its own is under way."""
+        """True if none of the consumer's own receives or polls is in flight."""
         return self._pending is None or self._pending.done()
 
     def take(self) -> None:
-        """Wait for what is under way, and acknowledge or commit it."""
+        """Wait for the receive or poll in flight, then acknowledge or commit its messages."""
         if self._pending is None:
             return
         pending, self._pending = self._pending, None
@@ -128,10 +129,10 @@ class Consumer:
         now = int(time.time() * 1000)
         self.messages += [{**message, "t": now, "ok": True} for message in messages]
 
-    # --- what simple consumers do
+    # --- simple consumers
 
     def post_receive(self, invisible_ms: int, count: int = _BATCH) -> Future[Fields]:
-        """Begin to receive."""
+        """Start a receive in the background."""
         return self.driver.post("receive", on=self.name, bg=True, max=count, invisible_ms=invisible_ms)
 
     def receive(self, invisible_ms: int = INVISIBLE_MS, count: int = _BATCH) -> list[Fields]:
@@ -140,27 +141,27 @@ class Consumer:
         return list(reply["messages"])
 
     def ack(self, messages: Iterable[Mapping[str, Any]]) -> None:
-        """Acknowledge."""
+        """Acknowledge messages by their receipt handles."""
         self.driver.call("ack", on=self.name, h=[message["h"] for message in messages])
 
-    # --- what lite consumers do
+    # --- lite consumers
 
     def poll(self, ms: int = _POLL_MS, count: int = _BATCH) -> list[Fields]:
         """Poll once, without committing."""
         return list(self.driver.call("poll", on=self.name, max=count, ms=ms)["messages"])
 
-    # --- end
+    # --- shutdown
 
     def post_close(self) -> Future[Fields]:
-        """Begin to leave the group by the SDK's own shutdown."""
+        """Start to leave the group with the SDK's own shutdown."""
         return self.driver.post("close", on=self.name, bg=True)
 
 
-# --- what is shown of messages
+# --- descriptions of messages
 
 
 def text(message: Mapping[str, Any]) -> str:
-    """A body as text; one that is long or no UTF-8 is described."""
+    """Return a body as text, or its length in bytes if it is long or not UTF-8."""
     content = body(message)
     try:
         shown = content.decode()
@@ -170,12 +171,12 @@ def text(message: Mapping[str, Any]) -> str:
 
 
 def shown(message: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """The body as text and some fields of a message."""
+    """Return the body as text and the named fields of a message."""
     return {"body": text(message), **{name: message[name] for name in names}}
 
 
 def comparison(sent: Sequence[Mapping[str, Any]], shares: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """How what was received by all consumers together compares with what was sent; bodies tell messages apart."""
+    """Compare the messages received by all consumers together with the sent ones; bodies identify messages."""
     by_body = {message["body"]: message for message in sent}
     received = [message for share in shares for message in share]
     counts = Counter(body(message) for message in received)
@@ -206,12 +207,12 @@ def comparison(sent: Sequence[Mapping[str, Any]], shares: Sequence[Sequence[Mapp
 
 
 def text_of(content: bytes) -> str:
-    """Bytes as text, shortened."""
+    """Bytes as text, cut to 40 bytes."""
     return content[:40].decode(errors="replace")
 
 
 def order(places: Iterable[tuple[str, int]]) -> dict[str, list[int]] | str:
-    """`kept` when the numbers of messages, as (message group, number), rise within each group, else all by group."""
+    """Return `kept` if the numbers of (message group, number) pairs rise within each group, else all by group."""
     groups: dict[str, list[int]] = {}
     for group, number in places:
         groups.setdefault(group, []).append(number)
@@ -220,7 +221,7 @@ def order(places: Iterable[tuple[str, int]]) -> dict[str, list[int]] | str:
 
 
 def _plain(value: Any) -> Any:
-    """Keys are a set: some SDKs sort them."""
+    """Sort keys, which are a set: some SDKs sort them."""
     return sorted(value) if isinstance(value, list) else value
 
 

@@ -1,6 +1,6 @@
-"""Every behaviour that a case or a scenario shows, as a page: made of them, of the records, and of what is explained.
+"""Page of every behavior that a case or a scenario shows, made from their sentences, records and explained differences.
 
-`make pages` writes docs/behaviour.md; a test holds it to this.
+`make pages` writes docs/behaviour.md; a test compares the file with this module.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,12 +33,15 @@ with `--sdk all` or the names of some. Where the emulator does something else th
 _COLUMNS = "| behaviour | test | protocol | upstream | seen |\n|---|---|---|---|---|"
 _BOTH = "both"
 _EITHER = ("behaviour", "emulator")
-"""Folders of tests that do without a network."""
+"""Folders of tests that need no network."""
 _ENDINGS = ("ing", "ed", "s")
 
 
 def page(truth: Truth, tests: Sequence[str]) -> str:
-    """The whole page. `tests`: paths of all files of tests, from the folder that has docs/ in it. Errors: CaseError."""
+    """Render the whole page. Raises CaseError.
+
+    `tests`: paths of all test files, relative to the folder that contains docs/.
+    """
     of_cases = {module: cases_of(module) for module in modules_of(cases)}
     of_scenarios = {module: scenarios_of(module) for module in modules_of(scenarios)}
     parts = [_head(truth, sum(map(len, of_cases.values())), sum(map(len, of_scenarios.values())))]
@@ -76,7 +79,7 @@ def _of_scenarios(module: ModuleType) -> str:
 
 
 def _about(module: ModuleType) -> str:
-    """What a module is about: the first sentence of its docstring."""
+    """Return the first sentence of a module's docstring."""
     first, dot, _ = " ".join((module.__doc__ or "").split()).partition(". ")
     return _escaped(f"{first}." if dot else first)
 
@@ -99,7 +102,7 @@ def _section(title: str, folder: str, module: ModuleType, rows: Iterable[str], t
 
 
 def tests_of(noun: str, tests: Iterable[str]) -> Iterator[str]:
-    """The files of tests that are named after a noun: every word of their names is one of it, whatever its ending."""
+    """Yield the test files named after a noun: every word of the file name is a word of the noun, ignoring endings."""
     words = {_stem(word) for word in noun.split("_")}
     protocol = "grpc_v2" if noun.startswith("grpc_") else "remoting"
     for path in tests:
@@ -129,7 +132,7 @@ def _row(each: Case | Scenario, notes: Iterable[str], seen: str) -> str:
 
 
 def _note(outcome_id: str, sdk: str = "") -> str:
-    """Why the emulator does it otherwise, or that it lacks it still."""
+    """Explain why the emulator deviates, or which feature it still lacks."""
     who = f" with {sdk}" if sdk else ""
     if reason := DELIBERATE.get(outcome_id):
         return f"**Here otherwise**{who}: {_escaped(reason)}."
@@ -138,7 +141,7 @@ def _note(outcome_id: str, sdk: str = "") -> str:
 
 
 def _seen(truth: Truth, file: str, names: Mapping[str, str]) -> str:
-    """Versions and days of records. `names`: those of the records, with their SDKs."""
+    """Versions and days of records. `names`: names of the records, with their SDKs."""
     parts = []
     for version in sorted(truth.versions(), key=lambda each: (each != REFERENCE_VERSION, each)):
         days: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Many messages that differ in everything: what scenarios send to see that nothing is lost, doubled or changed."""
+"""Bulk messages that differ in every field, sent by scenarios to detect lost, duplicated or changed messages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from .actors import Producer, Style, order
 from .drivers.process import Fields
 
 COUNT = 100
-"""How many messages are sent where a scenario says that everything comes, and comes once."""
+"""Number of messages in scenarios that check that every message arrives exactly once."""
 MESSAGE_GROUPS = 16
 """Message groups of an ordered topic: enough that their hashes reach every queue."""
 QUEUES = 4
@@ -17,10 +17,11 @@ COLOUR = "grün ☕"
 def send_bulk(
     producer: Producer, topic: str, style: Style = "concurrent", *, stem: str = "", verb: str = "send"
 ) -> list[Fields]:
-    """Send COUNT messages one after the other without waiting in between; returns them as `comparison` takes them.
+    """Send COUNT messages in a row without waiting for replies; returns them in the form that `comparison` expects.
 
-    Bodies begin with `stem` and a number and hold every byte value where the SDK has binary ones; each has its own keys
-    and properties, one of two tags, and one of MESSAGE_GROUPS groups if the `style` is orderly. Errors: DriverError.
+    Bodies begin with `stem` and a number, and contain every byte value if the SDK supports binary bodies. Each message
+    has its own keys and properties, one of two tags, and one of MESSAGE_GROUPS groups if the `style` is orderly. Raises
+    DriverError.
     """
     tail = bytes(range(256)) if producer.driver.hello.get("binary", True) else COLOUR.encode()
     sent: list[Fields] = [
@@ -34,7 +35,7 @@ def send_bulk(
         }
         for number in range(COUNT)
     ]
-    # A driver carries its commands out one by one, so the order is that of sending.
+    # A driver executes its commands one by one, so the order is that of sending.
     replies = [producer.driver.post(verb, on=producer.name, **message) for message in sent]
     for message, reply in zip(sent, replies, strict=True):
         message["id"] = producer.driver.result(reply).get("id")
@@ -42,13 +43,13 @@ def send_bulk(
 
 
 def order_of(received: Sequence[Fields]) -> dict[str, list[int]] | str:
-    """`order` of what `send_bulk` sent to an ordered topic; not every SDK shows message groups."""
+    """Return the `order` of messages that `send_bulk` sent to an ordered topic; not every SDK shows message groups."""
     numbers = [_number(message) for message in received]
     return order((f"group-{number % MESSAGE_GROUPS}", number) for number in numbers)
 
 
 def in_turn(shares: Sequence[Sequence[Fields]]) -> list[Fields]:
-    """What several consumers were given, by the clock that they share; two of one millisecond by their numbers."""
+    """Merge the messages of several consumers by receipt time on their shared clock, ties by message number."""
     return sorted((message for share in shares for message in share), key=lambda each: (each["t"], _number(each)))
 
 

@@ -1,12 +1,12 @@
-"""A case: one behaviour that clients can see, as a function that provokes it and notes what it sees.
+"""A case: one behavior that clients can see, as a function that provokes it and notes its observations.
 
     @remoting_case("TopicValidator.validateTopic")
     def a_blank_topic_is_refused(t: Remoting) -> None:
         \"\"\"A send that names no topic is refused as an invalid parameter.\"\"\"
         t.see("sent", t.send(""), 29)
 
-A case knows nothing of the target. The functions of `cases/` are found by themselves; a case is called by its module
-and its function: `send.a_blank_topic_is_refused`.
+A case does not know its target. The functions of `cases/` are discovered automatically. The id of a case consists of
+its module and its function: `send.a_blank_topic_is_refused`.
 """
 
 import importlib
@@ -31,18 +31,18 @@ class Protocol(StrEnum):
 
 
 class CaseError(Exception):
-    """A case is not written as cases are; the text says what to change."""
+    """A case is not written correctly; the text says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a decorator says of a case. `source`: class and method of upstream that the behaviour comes from.
+    """Arguments of a case decorator. `source`: upstream class and method that the behavior comes from.
 
-    `needs`: what the target must be able to do. `settings`: keys of broker.conf that the case needs; with
-    keys that begin with `beside.` there is a second broker, which has them besides those of the first; those that begin
-    with `proxy.` are of rmq-proxy.json. `alone`: it
-    changes what all share (a configuration, a system topic), so it gets a broker of its own. `tidy`: one that it shares
-    with others after all, one after the other, for it leaves nothing that they could see and minds nothing of theirs.
+    `needs`: capabilities that the target must have. `settings`: keys of broker.conf that the case needs. Keys that
+    begin with `beside.` add a second broker, which has these keys and those of the first. Keys that begin with `proxy.`
+    belong to rmq-proxy.json. `alone`: the case changes shared state (a configuration, a system topic), so it gets a
+    broker of its own. `tidy`: the case may share such a broker with other cases, one after the other. It leaves no
+    trace that they could see, and theirs do not affect it.
     """
 
     protocol: Protocol
@@ -55,7 +55,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case. `noun` is its module in `cases/`, `sentence` its behaviour."""
+    """One case. `noun` is its module in `cases/`, `sentence` describes its behavior."""
 
     noun: str
     name: str
@@ -65,12 +65,12 @@ class Case:
 
     @property
     def id(self) -> str:
-        """`noun.name`."""
+        """The id: `noun.name`."""
         return f"{self.noun}.{self.name}"
 
     @property
     def needs(self) -> frozenset[Capability]:
-        """All that the target must be able to do."""
+        """All capabilities that the target must have."""
         start = {Capability.CONFIGURE} if self.mark.settings or self.mark.alone else set()
         if any(key.startswith(BESIDE) for key in self.mark.settings):
             start.add(Capability.SEVERAL_BROKERS)
@@ -82,7 +82,7 @@ F = TypeVar("F", bound=Callable[..., None])
 
 @dataclass(frozen=True, slots=True)
 class CaseOf:
-    """Marks functions as cases of a protocol: `@remoting_case(source, ...)`; for the arguments see `Mark`."""
+    """Marks functions as cases of a protocol: `@remoting_case(source, ...)`; see `Mark` for the arguments."""
 
     protocol: Protocol
 
@@ -95,7 +95,7 @@ class CaseOf:
         alone: bool = False,
         tidy: bool = False,
     ) -> Callable[[F], F]:
-        """The decorator of one case."""
+        """Return the decorator for one case."""
         mark = Mark(self.protocol, source, frozenset(needs), dict(settings or {}), alone or tidy, tidy)
 
         def decorate(function: F) -> F:
@@ -106,13 +106,13 @@ class CaseOf:
 
 
 remoting_case = CaseOf(Protocol.REMOTING)
-"""Marks a function of a `Remoting` world."""
+"""Marks a function of a `Remoting` world as a case."""
 grpc_case = CaseOf(Protocol.GRPC)
-"""Marks a function of a `Grpc` world."""
+"""Marks a function of a `Grpc` world as a case."""
 
 
 def modules_of(package: ModuleType) -> list[ModuleType]:
-    """The modules of a package, by their names."""
+    """The modules of a package, sorted by name."""
     names = sorted(each.name for each in pkgutil.iter_modules(package.__path__))
     return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
 
@@ -122,7 +122,7 @@ Marked = tuple[str, str, Callable[[Any], None], Any]
 
 
 def marked(module: ModuleType, mark: str) -> list[Marked]:
-    """What a module itself has marked so, as written. Errors: CaseError."""
+    """Find the functions that a module itself has marked with `mark`, in source order. Raises CaseError."""
     noun = module.__name__.rpartition(".")[2]
     found: list[Marked] = []
     for function in vars(module).values():
@@ -138,12 +138,12 @@ def marked(module: ModuleType, mark: str) -> list[Marked]:
 
 
 def all_cases() -> tuple[Case, ...]:
-    """Every case of `cases/`, by module and then as written. Errors: CaseError."""
+    """Every case of `cases/`, by module, then in source order. Raises CaseError."""
     from . import cases
 
     return tuple(case for module in modules_of(cases) for case in cases_of(module))
 
 
 def cases_of(module: ModuleType) -> list[Case]:
-    """The cases of one module in the order of their lines. Errors: CaseError."""
+    """The cases of one module in source order. Raises CaseError."""
     return [Case(noun, run.__name__, sentence, mark, run) for noun, sentence, run, mark in marked(module, _MARK)]

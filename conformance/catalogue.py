@@ -1,4 +1,4 @@
-"""All cases and scenarios by id, with what reports say of them."""
+"""All cases and scenarios by id, with the fields that reports show of them."""
 
 from .case import all_cases
 from .report.document import Entry
@@ -6,7 +6,7 @@ from .scenario import all_scenarios
 
 
 def entries() -> dict[str, Entry]:
-    """Every case and scenario, without the SDK's name for the latter."""
+    """Every case and scenario by id; ids of scenarios have no SDK name."""
     cases = {
         case.id: Entry(case.noun, case.sentence, case.mark.source, case.mark.protocol.value) for case in all_cases()
     }

@@ -32,7 +32,7 @@ from .targets.target import REFERENCE_VERSION, Target, TargetError
 from .truth import Truth, TruthError
 
 EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
-"""Exit codes: all outcomes as expected; not; the command line cannot be used or a target does not start."""
+"""Exit codes: all outcomes expected; some unexpected; unusable command line or a target that does not start."""
 
 
 ERRORS = (
@@ -45,7 +45,7 @@ ERRORS = (
     OutputError,
     document.DocumentError,
 )
-"""Each is one sentence for whoever typed the command."""
+"""Errors whose text is one sentence for the user of the command."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -66,7 +66,7 @@ def main(words: Sequence[str] | None = None) -> int:
     _end_in_order_on_sigterm()
     log = logging.getLogger("rocketmq_testkit.warnings")
     level = log.level
-    log.setLevel(logging.ERROR)  # cases make on purpose the mistakes that the emulator warns about
+    log.setLevel(logging.ERROR)  # cases deliberately make the mistakes that the emulator warns about
     try:
         return int(options.run(options))
     except ERRORS as error:
@@ -79,9 +79,9 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _end_in_order_on_sigterm() -> None:
-    """Let a build server's SIGTERM do what Ctrl-C does: brokers that were started are stopped.
+    """Handle a build server's SIGTERM like Ctrl-C: stop the brokers that were started.
 
-    It ends then, so that another one changes nothing, and the exit code is that of an interrupted run.
+    Only the first signal has an effect. The exit code is that of an interrupted run.
     """
 
     def interrupt(number: int, _frame: object) -> None:
@@ -240,13 +240,13 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def targets_of(options: argparse.Namespace) -> list[Target]:
-    """The targets of a run. Errors: TargetError."""
+    """Parse the targets of a run. Raises TargetError."""
     targets = [target(text) for text in options.target or ["emulator"]]
     for name, count in Counter(each.name for each in targets).items():
         if count > 1:
             raise TargetError(f"--target={name}: given {count} times; a run has each target once; give it once")
     if options.record:
-        # Said before anything runs. The emulator may stand beside a broker that is recorded.
+        # Checked before anything runs. The emulator may run beside a broker that is recorded.
         real = [each for each in targets if not each.emulated]
         for each in real or targets:
             if each.unrecordable:

@@ -1,4 +1,4 @@
-"""What the suite's cases and scenarios share under pytest."""
+"""Fixtures that the suite's cases and scenarios share under pytest."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from .truth import Truth
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave scenarios out where no SDK is named: there would be nothing but an empty test to skip."""
+    """Ignore scenarios if no SDK is selected: otherwise pytest would show one empty skipped test."""
     without = not config.getoption("sdk", None) and collection_path.name == "test_scenarios_of_sdks.py"
     return True if without else None
 
@@ -25,5 +25,5 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 
 @pytest.fixture(scope="session")
 def truth() -> Truth:
-    """What is recorded."""
+    """The recorded outcomes of real brokers."""
     return Truth()

@@ -1,9 +1,10 @@
-"""Deviations that somebody expects of a broker of their own, in a file beside their build.
+"""Expected deviations of a user's own broker, kept in a file of the user's build.
 
     {"pop.a_popped_message_is_hidden": {"reason": "our broker hides nothing", "seen": [["label", value]]},
      "timer.a_message_waits": {"reason": "no timer", "error": true}}
 
-An outcome that differs as its entry says is expected; one that differs in another way, or not at all any more, is not.
+An outcome that differs as its entry says is expected. An outcome that differs in another way, or no longer differs, is
+unexpected.
 """
 
 import json
@@ -17,7 +18,7 @@ from .truth import comparable
 
 
 class ExpectedError(Exception):
-    """A file of expected deviations cannot be used; the text says which and why."""
+    """A file of expected deviations cannot be used; the text says which file and why."""
 
 
 def _refused(path: Path, wrong: str) -> ExpectedError:
@@ -26,7 +27,7 @@ def _refused(path: Path, wrong: str) -> ExpectedError:
 
 
 class Expected:
-    """The deviations by id: of a case, or `scenario@sdk`."""
+    """Expected deviations by the id of a case, or by `scenario@sdk`."""
 
     def __init__(self, entries: Mapping[str, dict[str, Any]] | None = None, source: str = "") -> None:
         self._entries = dict(entries or {})
@@ -34,7 +35,7 @@ class Expected:
 
     @classmethod
     def read(cls, path: Path | None) -> "Expected":
-        """The deviations of a file; none without one. Raises ExpectedError."""
+        """Read the deviations from a file; an empty set if `path` is None. Raises ExpectedError."""
         if path is None:
             return cls()
         try:
@@ -53,7 +54,7 @@ class Expected:
         return cls(content, str(path))
 
     def judge(self, outcome: Outcome) -> Outcome:
-        """The outcome, with its verdict changed if there is an entry for it."""
+        """Return the outcome, with its verdict changed if there is an entry for it."""
         entry = self._entries.get(outcome.id)
         if entry is None or outcome.verdict is Verdict.NOT_APPLICABLE:
             return outcome
@@ -68,7 +69,7 @@ class Expected:
         return outcome
 
     def put(self, outcomes: Iterable[Outcome], date: str) -> "Expected":
-        """The deviations of a run, with the reasons that are known already; ids that were not run stay."""
+        """Take the deviations from a run's outcomes; known reasons stay, and so do entries of ids that were not run."""
         entries = dict(self._entries)
         for outcome in outcomes:
             entries.pop(outcome.id, None)
@@ -80,7 +81,7 @@ class Expected:
         return Expected(entries, self._source)
 
     def write(self, path: Path) -> int:
-        """Write the file; returns how many deviations it has."""
+        """Write the file; returns the number of deviations."""
         text = json.dumps(dict(sorted(self._entries.items())), ensure_ascii=False, indent=1)
         path.write_text(text + "\n")
         return len(self._entries)

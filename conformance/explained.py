@@ -1,7 +1,7 @@
-"""Differences of the emulator from the reference version that are known, each with its reason.
+"""Known differences between the emulator and the reference version, each with its reason.
 
-DELIBERATE ones stay. GAPS are to be closed; each says what will close it. An entry that no longer differs fails the run
-until it is taken out of here.
+DELIBERATE differences are permanent. GAPS are temporary; each says which change will close it. An entry that no longer
+differs fails the run until it is removed here.
 """
 
 from collections.abc import Mapping
@@ -34,10 +34,10 @@ DELIBERATE: Mapping[str, str] = {
     "revive.an_end_too_late_for_a_number_holds_its_queue_back": "a revive queue goes on behind such a check point",
     "pop_order_time.a_shorter_first_message_loses_the_wake_up": "a pop that waits is woken when its queue becomes free",
 }
-"""Case id, or `scenario@sdk`, and why the emulator does it otherwise for ever."""
+"""Case id, or `scenario@sdk`, and the reason for the permanent difference."""
 
 GAPS: Mapping[str, str] = {}
-"""Case id, or `scenario@sdk`, and what the emulator lacks."""
+"""Case id, or `scenario@sdk`, and the feature that the emulator lacks."""
 
 _QUEUES_MAX = "topicQueueNumsMax, a key of the emulator alone, bounds the queues of a retry topic; 5.3.3 makes them all"
 UNPROVOKED: Mapping[tuple[str, str], str] = {
@@ -48,4 +48,4 @@ UNPROVOKED: Mapping[tuple[str, str], str] = {
     ("EndTransaction", "NO_PERMISSION"): "5.3.3 stores a half message of the timer's own topic there; its timer ends",
     ("SendMessage", "HA_NOT_AVAILABLE"): "5.3.3 answers no send so: a slave that is missing is one that is late",
 }
-"""What the emulator can answer by its source and no case gets: operation or RPC, code, and why."""
+"""Responses that the emulator's source can return but no case provokes: operation or RPC, code, and reason."""

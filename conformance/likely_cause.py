@@ -1,4 +1,4 @@
-"""Keys of a broker that differ from those of the recorded one: the likely cause of what it does otherwise."""
+"""Configuration keys that differ from those of the recorded broker: the likely cause of unexpected outcomes."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,14 @@ from .worlds.connections import open_connection
 OF_A_PLACE = frozenset(
     {"brokerName", "brokerClusterName", "brokerId", "brokerIP1", "brokerIP2", "listenPort", "haListenPort"}
 )
-"""Keys that every broker has another value for."""
+"""Keys whose value differs between any two brokers."""
 
 
 def differing_keys(access: Access) -> list[str]:
-    """Lines such as `maxMessageSize=1024 (recorded with 4194304)` for the first broker; none if it tells nothing."""
+    """Return lines such as `maxMessageSize=1024 (recorded with 4194304)` for the first broker.
+
+    Empty if its configuration cannot be read.
+    """
     try:
         with open_connection(access, access.namesrv) as namesrv:
             broker = first_broker(namesrv, access.namesrv)
@@ -32,6 +35,6 @@ def _differing(keys: dict[str, str]) -> Iterator[str]:
     recorded = {**parse_properties(BrokerConfig().as_text()), **COMMON_SETTINGS}
     for name, value in sorted(keys.items()):
         known = recorded.get(name)
-        of_place = name in OF_A_PLACE or name.endswith("ThreadPoolNums")  # sizes of pools go by the processors
+        of_place = name in OF_A_PLACE or name.endswith("ThreadPoolNums")  # pool sizes depend on the processor count
         if known is not None and not of_place and known != value:
             yield f"{name}={value} (recorded with {known})"

@@ -1,4 +1,4 @@
-"""What became of a case or scenario on a target, and whether that was expected."""
+"""Outcome of a case or scenario on a target, and whether it was expected."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,22 +7,22 @@ from .truth import Notes, Record, comparable
 
 
 class Verdict(StrEnum):
-    """How what was seen compares with what is recorded."""
+    """Result of comparing the observed notes with the recorded ones."""
 
     SAME = "same"
     DIFFERS = "differs"
     DELIBERATE = "deliberate"
-    """Differs, as `explained.DELIBERATE` says."""
+    """Differs, as explained in `explained.DELIBERATE`."""
     GAP = "known gap"
-    """Differs, as `explained.GAPS` says."""
+    """Differs, as explained in `explained.GAPS`."""
     STALE = "no longer differs"
-    """Listed as a difference, and is none."""
+    """Listed as a difference, but does not differ."""
     UNRECORDED = "unrecorded"
-    """There is nothing to compare with."""
+    """No record to compare with."""
     NOT_APPLICABLE = "not applicable"
-    """The target cannot do what it needs."""
+    """The target lacks a required capability."""
     ERROR = "error"
-    """It could not be carried out."""
+    """The case or scenario could not be run to its end."""
 
 
 EXPECTED = frozenset({Verdict.SAME, Verdict.DELIBERATE, Verdict.GAP, Verdict.NOT_APPLICABLE})
@@ -30,7 +30,7 @@ EXPECTED = frozenset({Verdict.SAME, Verdict.DELIBERATE, Verdict.GAP, Verdict.NOT
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One case, or one scenario with one SDK, on one target. `id`: of the case, or `scenario@sdk`."""
+    """One case, or one scenario with one SDK, on one target. `id`: case id, or `scenario@sdk`."""
 
     id: str
     target: str
@@ -39,25 +39,25 @@ class Outcome:
     notes: Notes = field(default_factory=list)
     truth: Record | None = None
     reference: Record | None = None
-    """What the reference version did, where the target's own version is recorded to do otherwise."""
+    """Record of the reference version, if the record of the target's own version differs from it."""
     reason: str = ""
-    """Why it is deliberate, a gap or not applicable; the error's text; the contradictions."""
+    """Reason for deliberate, gap or not applicable; the error text; or the contradictions."""
     earlier: tuple[str, ...] = ()
-    """What the attempts before it came to; each may have several lines."""
+    """Results of earlier attempts; each may have several lines."""
 
     @property
     def otherwise(self) -> bool:
-        """Whether it went as recorded for its own version, which is not as the reference version does it."""
+        """True if the outcome matches the record of the target's version, which differs from the reference version."""
         return self.verdict is Verdict.SAME and self.reference is not None
 
     @property
     def expected(self) -> bool:
-        """Whether the run may end well with it."""
+        """True if the run may still succeed with this outcome."""
         return self.verdict in EXPECTED
 
 
 def judge(seen: Notes, truth: Record | None, *, deliberate: str | None, gap: str | None) -> tuple[Verdict, str]:
-    """The verdict of a run that came to its end, and its reason. The two texts are those of `explained`, if any."""
+    """Return verdict and reason of a completed run. `deliberate` and `gap` are the texts of `explained`, if any."""
     if truth is None:
         return Verdict.UNRECORDED, "no real broker was asked yet; record it with --record"
     same = comparable(seen) == comparable(truth.notes)

@@ -1,4 +1,4 @@
-"""Files that a command will write: found to be writable before hours of work, and the command that is shown in them."""
+"""Output files of a command, checked to be writable before hours of work, and the command line shown in them."""
 
 import re
 import shlex
@@ -33,5 +33,5 @@ def check_outputs(files: Mapping[str, Path | None], name: str = "") -> None:
 
 
 def shown(words: Sequence[str]) -> str:
-    """A command line as it can be typed again, without its secrets."""
+    """Return the command line in a form that can be typed again, with secrets masked."""
     return shlex.join(["rocketmq-conformance", *(_SECRETS.sub(r"\1***", word) for word in words)])

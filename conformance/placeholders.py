@@ -1,22 +1,23 @@
-"""What differs between two runs of one case and means nothing: names, addresses, times, ids. Placeholders stand for it.
+"""Placeholders for values that differ between two runs of a case and mean nothing: names, addresses, times, ids.
 
-A text that a case made up itself (a topic, a group, a message id) is known exactly; the rest is told by its form.
+A text that a case made up itself (a topic, a group, a message id) is known exactly. Other values are recognized by
+their form.
 """
 
 import re
 from typing import Any
 
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
-    # A JVM that has met a null often enough throws an exception made in advance, which does not say what was null.
+    # A JVM that met a null often enough throws a preallocated exception, which does not say which value was null.
     (re.compile(r'(?:Cannot [a-z ]+"[^"]+" because "[^"]+" is null|null)\. NullPointerException.*'), "{null pointer}"),
-    # What a virtual machine says of its own exceptions is lost once it has compiled the method that throws them often.
+    # A JVM drops the messages of its own exceptions once it has compiled a method that throws them often.
     (
         re.compile(
             r"(?s)(\bjava\.lang\.(?:NullPointer|Arithmetic|ArrayIndexOutOfBounds|ClassCast|ArrayStore)Exception): .*"
         ),
         r"\1",
     ),
-    # The remark of an unhandled exception ends with the first frame of its stack, whose line moves with each release.
+    # The remark of an unhandled exception ends with its first stack frame, whose line number changes with each release.
     (re.compile(r",? ?[\w.$]+(?:/[\w.$]+)?\.[\w$<>]+\([A-Z]\w*\.java:\d+\)"), ""),
     (re.compile(r"\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost):\d{2,5}\b"), "{address}"),
     (re.compile(r"(?<=broker\[)\d{1,3}(?:\.\d{1,3}){3}(?=\])"), "{broker ip}"),
@@ -27,24 +28,27 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
 _HANDLE = re.compile(r"^(\d+ )(\d{13})( -?\d+ )(\d+)( \d \S+ -?\d+ \d+)( \d+)?$")
 """Start offset, pop time, invisible time, revive queue, retry digit, broker, queue, offset, commit log offset."""
 _ORDERED = "999"
-"""The revive queue of a handle that belongs to an orderly pop."""
+"""The revive queue in the receipt handle of an orderly pop."""
 
 
 class Placeholders:
-    """The texts of one run and what stands for them."""
+    """The texts of one run and their placeholders."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
 
     def put(self, text: str, placeholder: str) -> None:
-        """From now on `text` is shown as `{placeholder}`; the first placeholder of a text stays."""
+        """Show `text` as `{placeholder}` from now on; the first placeholder of a text stays."""
         if text:
             self._known.setdefault(text, f"{{{placeholder}}}")
             self._pattern = None
 
     def normal(self, value: Any) -> Any:
-        """A JSON value with placeholders for all that differs between runs."""
+        """Return a JSON value with placeholders for all values that differ between runs.
+
+        Raises TypeError for a value that is not JSON.
+        """
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, bool) or value is None or isinstance(value, float):
@@ -65,7 +69,7 @@ class Placeholders:
             text = f"{start}{{time}}{invisible}{revive}{rest}{' {log offset}' if log else ''}"
         if self._known:
             if self._pattern is None:
-                # The longest first: one name may be the beginning of another.
+                # The longest first: one name may be a prefix of another.
                 longest = sorted(self._known, key=len, reverse=True)
                 self._pattern = re.compile("|".join(map(re.escape, longest)))
             text = self._pattern.sub(lambda found: self._known[found.group()], text)

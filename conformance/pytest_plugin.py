@@ -1,7 +1,7 @@
 """Options of `pytest --pyargs rocketmq_testkit.conformance`: --target and --sdk.
 
-pytest loads this in every session of everyone who has the package, so it imports nothing, and it adds its options only
-where the suite is named on the command line: a name such as --target belongs to whoever else wants it.
+pytest loads this module in every session if the package is installed, so it imports nothing. It adds its options only
+if the suite is named on the command line, because other plugins may use a name such as --target.
 """
 
 from typing import TYPE_CHECKING

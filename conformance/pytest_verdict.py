@@ -1,4 +1,4 @@
-"""What an outcome is to pytest."""
+"""pytest results for outcomes."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from .truth import differences
 
 
 def conclude(outcome: Outcome) -> None:
-    """Pass, skip or fail as the outcome says."""
+    """Pass, skip or fail the current test according to the outcome."""
     if outcome.verdict is Verdict.NOT_APPLICABLE:
         pytest.skip(outcome.reason)
     if not outcome.expected:

@@ -1,13 +1,13 @@
-"""A scenario: what people do with an SDK, as a function that does it with any SDK and notes what comes.
+"""A scenario: an application's use of an SDK, as a function that runs with any SDK and notes its observations.
 
     @scenario("PullMessageProcessor.processRequest", verbs={"push"}, modes={"concurrent"})
     def a_concurrent_consumer_gets_each_message_once(s: Stage) -> None:
         \"\"\"A concurrent push consumer gets everything that is sent, whole, and each message once.\"\"\"
         ...
 
-A scenario knows neither the target nor the language of the SDK; it says which verbs of the driver protocol it needs.
-The functions of `scenarios/` are found by themselves; a scenario is called by its module and its function, and its
-outcome with an SDK `plain.a_concurrent_consumer_gets_each_message_once@java-grpc`.
+A scenario knows neither the target nor the language of the SDK; it names the verbs of the driver protocol that it
+needs. The functions of `scenarios/` are discovered automatically. A scenario's id consists of its module and its
+function. The id of its outcome also names the SDK: `plain.a_concurrent_consumer_gets_each_message_once@java-grpc`.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 _MARK = "__rocketmq_scenario__"
 TRUTH_FOLDER = "scenarios"
-"""Where recorded scenarios lie, beside the files of the cases."""
+"""Folder of recorded scenarios, beside the files of the cases."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioMark:
-    """What the decorator says of a scenario. `source`: class and method of upstream that the behaviour comes from.
+    """Arguments of the decorator. `source`: upstream class and method that the behavior comes from.
 
-    `verbs`, `modes`, `outcomes`, `allocations`, `options`: what the SDK's driver must offer in its hello.
-    `protocol`: `remoting` or `grpc` where it is for one of them. `capabilities`: what the target must be able to
-    do, besides making topics. `settings`: keys of broker.conf. `alone`: nobody else may use the broker meanwhile.
-    `passes`: time passes in it that a place may jump over; such scenarios come last, since clients go by clocks of
-    their own. `without`: SDK and why it cannot take part.
+    `verbs`, `modes`, `outcomes`, `allocations`, `options`: features that the SDK's driver must list in its hello.
+    `protocol`: `remoting` or `grpc` if the scenario applies to only one of them. `capabilities`: capabilities that the
+    target must have, in addition to creating topics. `settings`: keys of broker.conf. `alone`: the scenario needs the
+    broker for itself. `passes`: time passes in the scenario, and the emulator may jump over it. Such scenarios run
+    last, since clients use their own clocks. `without`: SDKs that cannot take part, each with the reason.
     """
 
     source: str
@@ -54,7 +54,7 @@ class ScenarioMark:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One scenario. `noun` is its module in `scenarios/`, `sentence` its behaviour."""
+    """One scenario. `noun` is its module in `scenarios/`, `sentence` describes its behavior."""
 
     noun: str
     name: str
@@ -64,24 +64,24 @@ class Scenario:
 
     @property
     def id(self) -> str:
-        """`noun.name`."""
+        """The id: `noun.name`."""
         return f"{self.noun}.{self.name}"
 
     def id_with(self, sdk: str) -> str:
-        """The id of its outcome with an SDK: `noun.name@sdk`."""
+        """Return the id of its outcome with an SDK: `noun.name@sdk`."""
         return f"{self.id}@{sdk}"
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """All that the target must be able to do."""
+        """All capabilities that the target must have."""
         mark = self.mark
-        # What may be stopped or killed is lent to one at a time anyway, without a start for that.
+        # A broker that may be stopped or killed is lent to one scenario at a time anyway, without a start for that.
         stopped = mark.capabilities & {Capability.RESTART, Capability.CRASH}
         start = {Capability.CONFIGURE} if mark.settings or (mark.alone and not stopped) else set()
         return mark.capabilities | {Capability.ADMIN} | start
 
     def obstacle(self, sdk: str, hello: Mapping[str, Any]) -> str:
-        """Why an SDK whose driver says this hello cannot take part; empty if it can."""
+        """Return why the SDK with this driver hello cannot take part; empty if it can."""
         mark = self.mark
         if sdk in mark.without:
             return mark.without[sdk]
@@ -140,18 +140,18 @@ def scenario(
 
 
 def all_scenarios() -> tuple[Scenario, ...]:
-    """Every scenario of `scenarios/`, by module and then as written. Errors: CaseError."""
+    """Every scenario of `scenarios/`, by module, then in source order. Raises CaseError."""
     from . import scenarios
 
     return tuple(each for module in modules_of(scenarios) for each in scenarios_of(module))
 
 
 def scenarios_of(module: ModuleType) -> list[Scenario]:
-    """The scenarios of one module in the order of their lines. Errors: CaseError."""
+    """The scenarios of one module in source order. Raises CaseError."""
     return [Scenario(noun, run.__name__, sentence, mark, run) for noun, sentence, run, mark in marked(module, _MARK)]
 
 
 def truth_of(outcome_id: str) -> tuple[str, str]:
-    """The file and the name under which an outcome is recorded; cases and scenarios have ids of their own forms."""
+    """Return file and name under which an outcome is recorded; ids of cases and scenarios have different forms."""
     noun, _, name = outcome_id.partition(".")
     return (f"{TRUTH_FOLDER}/{noun}", name) if "@" in name else (noun, name)

@@ -1,6 +1,6 @@
-"""Settings of brokers that serve the cases of several keys: to start one costs more than most cases.
+"""Sets of broker settings, each shared by the cases of several keys, because a broker start costs more than most cases.
 
-What one key of a set does is not seen by the cases of the others.
+The cases of one key do not notice the other keys of its set.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ STRICT: Mapping[str, str] = {
     "rejectTransactionMessage": "true",
     "popPollingSize": "1",
 }
-"""A broker that makes and allows little."""
+"""A broker that creates little automatically and rejects much."""
 
 VARIED: Mapping[str, str] = {
     "enableMixedMessageType": "true",
@@ -26,7 +26,7 @@ VARIED: Mapping[str, str] = {
     "subscriptionExpiredTimeout": "20000",
     "timerMaxDelaySec": "5",
 }
-"""A broker that does many things otherwise than by default."""
+"""A broker that deviates from many defaults."""
 
 ODD: Mapping[str, str] = {
     "accessMessageInMemoryMaxRatio": "0",
@@ -40,14 +40,14 @@ ODD: Mapping[str, str] = {
     "popResponseReturnActualRetryTopic": "true",
     "timerPrecisionMs": "200",
 }
-"""Another one."""
+"""Another broker that deviates from many defaults."""
 
 _AUTH, _PROXY = "org.apache.rocketmq.auth", "org.apache.rocketmq.proxy.auth"
 KEEPING: Mapping[str, str] = {
     "authenticationMetadataProvider": f"{_AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
     "authorizationMetadataProvider": f"{_AUTH}.authorization.provider.LocalAuthorizationMetadataProvider",
 }
-"""A broker that keeps users and rights, and looks at nobody."""
+"""A broker that stores users and permissions but checks neither."""
 
 GUARDED: Mapping[str, str] = {
     **KEEPING,
@@ -63,7 +63,7 @@ GUARDED: Mapping[str, str] = {
     "proxy.authorizationMetadataProvider": f"{_PROXY}.ProxyAuthorizationMetadataProvider",
     "proxy.authorizationWhitelist": "apache.rocketmq.v2.EndTransactionRequest",
 }
-"""A broker and a proxy that look at everybody."""
+"""A broker and a proxy that authenticate and authorize every request."""
 
 REMEMBERING: Mapping[str, str] = {
     **GUARDED,
@@ -72,11 +72,11 @@ REMEMBERING: Mapping[str, str] = {
     "statefulAuthenticationCacheExpiredSecond": "3",
     "statefulAuthorizationCacheExpiredSecond": "3",
 }
-"""The same that remember for three seconds what they found."""
+"""GUARDED with stateful strategies, which cache their decisions for three seconds."""
 
 
 def with_keys(settings: Mapping[str, str], *keys: str) -> Mapping[str, str]:
-    """A set, for a case of some of its keys. Errors: KeyError."""
+    """Return `settings` for a case of some of its keys. Raises KeyError if a key is not in the set."""
     for key in keys:
         settings[key]
     return settings

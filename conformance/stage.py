@@ -1,4 +1,4 @@
-"""The stage of a scenario: one SDK in driver processes in front of one place, topics and groups, waiting, and notes."""
+"""The stage of a scenario: driver processes of one SDK, one deployment, topics and groups, waiting, and notes."""
 
 import re
 import threading
@@ -19,16 +19,16 @@ from .targets.target import Place
 from .worlds.world import Stopwatch, World
 
 PATIENCE_SECONDS = 60.0
-"""How long a scenario waits for what must come; a loaded machine may need a good part of it."""
+"""Default timeout for expected events; a loaded machine may need much of it."""
 ROUTE_SECONDS = 10.0
 _KNOWN_SECONDS = 2.0
 _GLANCE_SECONDS = 0.02
 _PRIMING_SECONDS = 0.2
 _STEP_SECONDS = 0.4
-"""Real time between two jumps: enough for a client to answer and to ask again."""
+"""Real time between two clock jumps: enough for a client to respond and to send its next request."""
 _WARM_UPS_MAX = 3
 _KEPT_LANGUAGES = frozenset({"java"})
-"""Whose processes take seconds to start, so that scenarios share them; all others get new ones."""
+"""Languages whose processes take seconds to start, so scenarios share them; all others get new processes."""
 
 _UNSTABLE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b\d+(?:\.\d+)? ?(ms|milliseconds|us|s)\b"), r"{n} \1"),
@@ -36,13 +36,13 @@ _UNSTABLE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "{uuid}"),
     (re.compile(r"\b[\w.-]+@\d+[@#][\w@#]+"), "{client}"),
     (re.compile(r"\b[0-9a-f]{16,40}\b"), "{hex}"),
-    # Which headers a gRPC error has says nothing of the broker.
+    # The headers of a gRPC error depend on the library, not on the broker.
     (re.compile(r", metadata: MetadataMap \{.*\}"), ""),
 )
 
 
 class Crew:
-    """The driver processes of one SDK in front of one place, numbered from 0; a context manager that ends them."""
+    """The driver processes of one SDK for one deployment, numbered from 0; a context manager that ends them."""
 
     def __init__(self, sdk: str, place: Place, credentials: Credentials | None = None) -> None:
         self.sdk = sdk
@@ -60,7 +60,7 @@ class Crew:
         self._closed = False
 
     def process(self, number: int = 0) -> Driver:
-        """A process, started when it is first asked for. Errors: BuildError, DriverFailure."""
+        """Return a driver process, started on first use. Raises BuildError, DriverFailure."""
         with self._changing:
             if self._closed:
                 raise DriverFailure(f"the {self.sdk} driver is not started any more: the run is over")
@@ -69,27 +69,27 @@ class Crew:
             return self._processes[number]
 
     def is_new(self, number: int) -> bool:
-        """Whether the process was not there when this was last asked."""
+        """True if the process was started since the last call."""
         driver = self.process(number)
         known = driver in self._known
         self._known.add(driver)
         return not known
 
     def end(self, number: int) -> None:
-        """End a process; the next who asks for it gets a new one."""
+        """End a process; the next call of `process` starts a new one."""
         driver = self._processes.pop(number, None)
         if driver is not None:
             driver.close()
 
     def name(self, driver: Driver, kind: str) -> str:
-        """A name for an object to be made in a process, which no object of this crew had before."""
+        """Return a name for a new object in a process, unique within this crew."""
         self._numbers += 1
         name = f"{kind}{self._numbers}"
         self._made.append((driver, name))
         return name
 
     def tidy(self, *, broken: bool = False) -> None:
-        """After a scenario: end the processes, or leave those alone that are worth keeping, but for their objects."""
+        """Clean up after a scenario: end the processes, or only close the objects of processes worth keeping."""
         made, self._made = self._made, []
         for number, driver in list(self._processes.items()):
             if broken or driver.hello["language"] not in _KEPT_LANGUAGES:
@@ -97,7 +97,8 @@ class Crew:
                 continue
             for owner, name in made:
                 if owner is driver:
-                    # Nobody waits for it: a gRPC push consumer takes 20 s. One that is closed already is refused.
+                    # Do not wait: a gRPC push consumer takes 20 s. The driver rejects the command if the object is
+                    # already closed.
                     driver.post("close", on=name, bg=True)
 
     def __enter__(self) -> "Crew":
@@ -115,7 +116,7 @@ class Crew:
 
 
 class Stage:
-    """A scenario's side of one place and one SDK. `token` keeps the names of this run apart from all others."""
+    """Context of a scenario: one deployment and one SDK. `token` makes the names of this run unique."""
 
     def __init__(self, place: Place, crew: Crew, token: str) -> None:
         self.place = place
@@ -123,27 +124,30 @@ class Stage:
         self._crew = crew
         self._queues: dict[str, int] = {}
         self.world = World(place, token)
-        """The place as the remoting protocol shows it: its administration, and what a scenario wants to look up."""
+        """The deployment as seen through the remoting protocol, for administration and lookups."""
         self.hello = crew.process().hello
 
     def close(self) -> None:
-        """Close the connections; the processes are the crew's."""
+        """Close the connections; the crew owns the processes."""
         self.world.close()
 
     # --- notes
 
     def see(self, label: str, value: Any) -> Any:
-        """Note what was seen, and return it."""
+        """Note an observation and return it."""
         self.world.see(label, value)
         return value
 
     @property
     def notes(self) -> list[tuple[str, Any]]:
-        """What was seen so far."""
+        """The observations so far."""
         return self.world.notes
 
     def refusal(self, label: str, action: Callable[[], object], *, text: bool = True) -> bool:
-        """Note how the SDK refuses an action: class, code and text of its error, or that it does not; say which."""
+        """Note the error with which the SDK rejects an action (class, code, text), or `not refused`.
+
+        Returns True if the action is rejected.
+        """
         try:
             action()
         except DriverError as error:
@@ -157,42 +161,42 @@ class Stage:
 
     @property
     def verbs(self) -> frozenset[str]:
-        """What the SDK's driver can be told."""
+        """Commands that the SDK's driver supports."""
         return frozenset(self.hello["verbs"])
 
     @property
     def grpc(self) -> bool:
-        """Whether the SDK speaks the gRPC protocol."""
+        """True if the SDK speaks the gRPC protocol."""
         return bool(self.hello["protocol"] == "grpc")
 
     @property
     def binary(self) -> bool:
-        """Whether bodies may hold any bytes."""
+        """True if message bodies may contain any bytes."""
         return bool(self.hello.get("binary", True))
 
     @property
     def poll_step(self) -> float:
-        """How many seconds may pass at once while nothing but long polls of the proxy is waited for.
+        """Seconds that may pass in one jump while a scenario waits only for long polls of the proxy.
 
-        None for remoting SDKs: their polls say when they began, by clocks of their own.
+        Is 0 for remoting SDKs: their polls carry a start time from their own clocks.
         """
         return 5.0 if self.grpc else 0.0
 
     @property
     def usual(self) -> Style:
-        """The style of scenarios to which the style does not matter: the one that starts and ends soonest."""
+        """The style for scenarios in which the style does not matter: the one that starts and ends fastest."""
         return "simple" if "simple" in self.verbs else "concurrent"
 
     def process(self, number: int = 0) -> Driver:
-        """A driver process; one that is not there is started."""
+        """Return a driver process, started on first use."""
         driver = self._crew.process(number)
         if self._crew.is_new(number) and driver.hello["language"] in _KEPT_LANGUAGES:
             self._warm_up(driver)
         return driver
 
     def _warm_up(self, driver: Driver) -> None:
-        """Let classes be loaded: on a busy machine that takes longer than an SDK waits at the start of a client."""
-        # Without attributes: at the first topic that has some a slave of 5.3.3 leaves off to copy topics.
+        """Make the SDK load its classes: on a busy machine that takes longer than a client's startup timeout."""
+        # Without attributes: after the first topic that has some, a slave of 5.3.3 stops copying topics.
         topic = self._made_topic(self.world.new("warm-up"), None)
         for _ in range(_WARM_UPS_MAX):
             name = self._crew.name(driver, "p")
@@ -203,7 +207,7 @@ class Stage:
 
     @contextmanager
     def signing(self, credentials: Credentials) -> Iterator[None]:
-        """Within the block all processes are new ones, which sign with these keys; they end with it."""
+        """Within the block, use new processes that sign with these credentials; they end with the block."""
         own = self._crew
         with Crew(self.sdk, self.place, credentials) as crew:
             self._crew = crew
@@ -213,7 +217,7 @@ class Stage:
                 self._crew = own
 
     def producer(self, *topics: str, process: int = 0, group: str | None = None, **fields: Any) -> Producer:
-        """A producer, of a new group unless one is named. Further `fields` are those of the verb."""
+        """Create a producer, of a new group unless one is named. Further `fields` are those of the verb."""
         driver = self.process(process)
         name = self._crew.name(driver, "p")
         group = group or self.world.new("producer group")
@@ -229,7 +233,7 @@ class Stage:
         process: int = 0,
         **fields: Any,
     ) -> Consumer:
-        """A consumer of a topic, or of several with their expressions: a text of tags, or `{"expr", "type"}`."""
+        """Create a consumer of a topic, or of several with their expressions: tags, or `{"expr", "type"}`."""
         style = style or self.usual
         table = {topics: "*"} if isinstance(topics, str) else topics
         sub = {topic: {"expr": it, "type": "TAG"} if isinstance(it, str) else it for topic, it in table.items()}
@@ -250,9 +254,12 @@ class Stage:
         return Consumer(driver, name, style)
 
     def _prime(self, topics: Iterable[str], process: int) -> None:
-        """Put a message into each empty queue: a new group of an SDK that begins at the end would miss what is sent
-        between its questions for the group's offset and for the end, but a broker answers the first question with 0
-        where the queue begins in memory."""
+        """Put a message into each empty queue, so that a new group starts at offset 0.
+
+        Some SDKs start at the end of a queue. Such a group would miss messages sent between its requests for the
+        group's offset and for the end offset. If the queue starts in memory, the broker returns 0 for the group's
+        offset.
+        """
         producer = self.producer(process=process)
         for topic in topics:
             for queue in range(self._queues.get(topic, 0)):
@@ -265,7 +272,10 @@ class Stage:
         return self.world.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"] != "0"
 
     def _until_given(self, consumer: Consumer, topics: Iterable[str], process: int) -> None:
-        """Send into each queue until something comes: a broadcasting client that begins at the end asks nobody else."""
+        """Send to each queue until a message arrives.
+
+        A broadcasting client that starts at the end of a queue does not ask the broker for an offset.
+        """
         producer = self.producer(process=process)
         lacking = {(topic, queue) for topic in topics for queue in range(self._queues.get(topic, 0))}
         end = time.monotonic() + PATIENCE_SECONDS
@@ -277,9 +287,10 @@ class Stage:
             lacking -= {(each["topic"], each["queue"]) for each in consumer.driver.messages(consumer.name)}
 
     def until_asked(self, producer: Producer, topic: str) -> None:
-        """Wait until the broker knows a producer of a topic, so that checks of transactions reach it.
+        """Wait until the broker knows a producer of a topic, so that transaction checks reach it.
 
-        A remoting client tells its broker of itself once it has one, Go's a second later or thirty: let it send before.
+        A remoting client sends its heartbeat once it has a broker, Go's client one to thirty seconds later. Send a
+        message first.
         """
         asked = {"producerGroup": topic if self.grpc else producer.group}
 
@@ -289,7 +300,7 @@ class Stage:
         self.wait_until(known, f"the broker knows {producer.name}")
 
     def _until_known(self, group: str) -> None:
-        """Give the proxy a moment to take a consumer's settings: not every SDK waits for that before it receives."""
+        """Give the proxy time to receive a consumer's settings, which not every SDK awaits before it receives."""
         end = time.monotonic() + _KNOWN_SECONDS
         asked = {"consumerGroup": group}
         while self.world.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, asked).code != 0 and time.monotonic() < end:
@@ -298,7 +309,7 @@ class Stage:
     # --- topics and groups
 
     def topic(self, *, kind: str = "NORMAL", queues: int = 1) -> str:
-        """A new topic that the name server knows. One queue keeps the order and makes offsets the same in each run."""
+        """Create a topic that the name server knows. One queue keeps the order and makes offsets equal in each run."""
         return self._made_topic(self.world.new(), kind, queues)
 
     def _made_topic(self, name: str, kind: str | None, queues: int = 1) -> str:
@@ -311,13 +322,13 @@ class Stage:
         return name
 
     def group(self, *, orderly: bool = False, **config: object) -> str:
-        """A new consumer group; `orderly`: gRPC consumers get its messages in order."""
+        """Create a consumer group; `orderly`: gRPC consumers receive its messages in order."""
         if orderly and self.grpc:
             config["consumeMessageOrderly"] = True
         return self.world.group(name=None, **config)
 
     def pair(self, style: Style, *, queues: int = 1) -> tuple[str, str]:
-        """A new topic and a new group that suit consumers of a style."""
+        """Create a topic and a group for consumers of a style."""
         topic = self.topic(kind="FIFO" if style == "orderly" else "NORMAL", queues=queues)
         group = self.group(orderly=style == "orderly")
         if style == "pop":
@@ -327,7 +338,7 @@ class Stage:
         return topic, group
 
     def stored(self, topic: str) -> list[ReceivedMessage]:
-        """The messages of queue 0 of a topic, at most 32; none where there is no such topic."""
+        """The messages of queue 0 of a topic, at most 32; empty if the topic does not exist."""
         return self.world.messages_of(topic, self.world.group(name="stage"))
 
     # --- time
@@ -341,7 +352,7 @@ class Stage:
         seconds: float = PATIENCE_SECONDS,
         passing: float = 0.0,
     ) -> None:
-        """Wait until something is so, as `comes`. Errors: Contradiction after `seconds`."""
+        """Wait until `look` returns true; arguments as for `comes`. Raises Contradiction after `seconds`."""
         came = self.comes(look, consumers=consumers, seconds=seconds, passing=passing)
         self.world.require(came, f"not within {seconds:g} s: {what}; {_state(consumers)}")
 
@@ -353,10 +364,10 @@ class Stage:
         seconds: float = PATIENCE_SECONDS,
         passing: float = 0.0,
     ) -> bool:
-        """Whether something is so within `seconds`, while consumers go on consuming.
+        """True if `look` becomes true within `seconds`, while the consumers keep consuming.
 
-        `passing`: seconds of the place's time that may pass between two answers of a client; where time can jump, it
-        does so in such steps.
+        `passing`: seconds of the deployment's time that may pass between two responses of a client. If the clock can
+        jump, it jumps in steps of this size.
         """
         end = time.monotonic() + seconds
         jump = time.monotonic() + _STEP_SECONDS
@@ -374,7 +385,7 @@ class Stage:
             time.sleep(_GLANCE_SECONDS)
 
     def wait_for(self, count: int, *consumers: Consumer, stem: str = "", **how: Any) -> list[Fields]:
-        """Wait until consumers together were given `count` messages whose body begins with `stem`; returns these."""
+        """Wait until the consumers together have `count` messages whose body begins with `stem`; returns these."""
 
         def found() -> list[Fields]:
             return [message for consumer in consumers for message in consumer.of(stem)]
@@ -384,7 +395,7 @@ class Stage:
         return found()
 
     def settle(self, *consumers: Consumer) -> None:
-        """Wait until consumers were given nothing for a second: for what is said to come no more."""
+        """Wait until the consumers have received nothing for one second; used to check that no more messages arrive."""
         seen = -1
         changed = time.monotonic()
 
@@ -407,10 +418,10 @@ class Stage:
         return reply
 
     def until_committed(self, topic: str, group: str, *, ordered: bool = False) -> None:
-        """Wait until the broker knows that a group is through with a topic: one of a remoting SDK, or one in order.
+        """Wait until the broker knows that a group has consumed a topic.
 
-        A remoting SDK tells the broker only now and then how far it is, and not every one does so when it is closed.
-        Groups that pop without order are where they were given messages, acknowledged or not: nothing to wait for.
+        A remoting SDK commits offsets periodically, and not every SDK commits them at shutdown. gRPC groups need a wait
+        only if they consume in order. Without order their offset follows each delivery, acknowledged or not.
         """
         if self.grpc and not ordered:
             return
@@ -425,7 +436,7 @@ class Stage:
         return end == 0 or (answer.code == 0 and int(answer["offset"]) >= end)
 
     def leave(self, *consumers: Consumer) -> None:
-        """Let consumers leave their group by the SDK's own shutdown, with what was under way still taken."""
+        """Make consumers leave their group with the SDK's own shutdown, after a receive in flight is handled."""
         for consumer in consumers:
             self.wait_until(consumer.is_answered, "what is under way", passing=self.poll_step)
             consumer.take()
@@ -436,21 +447,21 @@ class Stage:
                 consumer.look()
 
     def idle(self, seconds: float) -> None:
-        """Let real time pass in which nothing happens: what is under way shall have begun to wait."""
+        """Let real time pass without action, so that requests in flight reach their long polling wait."""
         time.sleep(seconds)
 
     def stopwatch(self) -> Stopwatch:
-        """Measure the place's time from now on."""
+        """Measure the deployment's time from now on."""
         return self.world.stopwatch()
 
     def require(self, truth: object, problem: str) -> None:
-        """Give up when something that the scenario stands on is not so."""
+        """Give up the scenario if a precondition does not hold."""
         self.world.require(truth, problem)
 
 
 @contextmanager
 def on_stage(place: Place, crew: Crew, token: str) -> Iterator[Stage]:
-    """A stage for one scenario; the crew is tidy afterwards."""
+    """Provide the stage of one scenario and clean up the crew afterwards."""
     broken = False
     try:
         stage = Stage(place, crew, token)
@@ -466,7 +477,7 @@ def on_stage(place: Place, crew: Crew, token: str) -> Iterator[Stage]:
 
 
 def stable(text: str) -> str:
-    """The text of an error without what differs between runs: durations, ids, names of clients."""
+    """Return an error text without parts that differ between runs: durations, ids, names of clients."""
     for pattern, form in _UNSTABLE:
         text = pattern.sub(form, text)
     return text

@@ -12,14 +12,14 @@ from .truth import Truth
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every case on every target; tests of one target stay together, so that it is started once."""
+    """Parametrize every case with every target; tests of one target stay together, so that it is started once."""
     names = metafunc.config.getoption("target", None) or ["emulator"]
     pairs = [pytest.param(name, case, id=f"{name}-{case.id}") for name in names for case in all_cases()]
     metafunc.parametrize(("target", "case"), pairs, indirect=["target"], scope="session")
 
 
 def test_case(target: Target, case: Case, truth: Truth) -> None:
-    """What the case sees is what is recorded, or differs as explained."""
+    """The notes of a case equal the recorded ones, or differ as explained."""
     outcome = run_case(case, target, truth, secrets.token_hex(4))
     target.check()
     conclude(outcome)

@@ -1,6 +1,6 @@
 """The scenarios as a pytest suite: `pytest --pyargs rocketmq_testkit.conformance --sdk python,go-grpc`.
 
-Under xdist, `--dist loadgroup` lets all scenarios of one SDK share a place and processes.
+With pytest-xdist, `--dist loadgroup` makes all scenarios of one SDK share a deployment and driver processes.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from .truth import Truth
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every scenario with every SDK on every target; those of one SDK stay together."""
+    """Parametrize every scenario with every SDK and target; tests of one SDK stay together."""
     config = metafunc.config
     try:
         sdks = Selection(sdks=sdks_of(config.getoption("sdk", None))).of_sdks()
@@ -33,7 +33,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         )
         for name in config.getoption("target", None) or ["emulator"]
         for sdk in sdks
-        # Clients go by clocks of their own: those in which time jumps come last.
+        # Clients use their own clocks, so scenarios with clock jumps come last.
         for scenario in sorted(all_scenarios(), key=lambda each: each.mark.passes)
     ]
     metafunc.parametrize(("target", "sdk", "scenario"), tests, indirect=["target", "sdk"], scope="session")
@@ -41,13 +41,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def sdk(request: pytest.FixtureRequest, target: Target, truth: Truth) -> Iterator[OneByOne]:
-    """An SDK in front of a target."""
+    """Scenario runner of one SDK for a target."""
     with OneByOne(request.param, target, truth) as started:
         yield started
 
 
 def test_scenario(target: Target, sdk: OneByOne, scenario: Scenario) -> None:
-    """What an application of the SDK sees is what is recorded, or differs as explained."""
+    """The notes of a scenario with an SDK equal the recorded ones, or differ as explained."""
     outcome = sdk.run(scenario)
     target.check()
     conclude(outcome)

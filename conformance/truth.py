@@ -1,7 +1,7 @@
-"""Recorded truth: what real brokers did, one file for each version and noun.
+"""Recorded outcomes of real brokers, one file for each version and noun.
 
-A file of the reference version holds every case; one of another version holds only the cases that went differently
-there. Every record has the date of the run that it was seen in.
+A file of the reference version contains every case. A file of another version contains only the cases whose outcome
+differs. Every record has the date of its run.
 """
 
 import json
@@ -15,16 +15,16 @@ from .targets.target import REFERENCE_VERSION
 FOLDER = Path(__file__).parent / "recorded"
 
 Notes = list[tuple[str, Any]]
-"""What a case or scenario saw: label and value."""
+"""Observations of a case or scenario: label and value."""
 
 
 class TruthError(Exception):
-    """A file of recorded truth cannot be read; the text says which."""
+    """A file of recorded outcomes cannot be read; the text says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What was seen, on which version, and on which day (ISO)."""
+    """The notes of one outcome, with the version and the day (ISO) of the run."""
 
     version: str
     date: str
@@ -32,18 +32,18 @@ class Record:
 
 
 class Truth:
-    """The recorded outcomes of all versions; files are read when they are first asked for."""
+    """The recorded outcomes of all versions; files are read on first use."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
         self._files: dict[tuple[str, str], dict[str, Any]] = {}
 
     def versions(self) -> list[str]:
-        """All versions of which something is recorded."""
+        """All versions that have records."""
         return sorted(each.name for each in self._folder.iterdir() if each.is_dir())
 
     def of(self, version: str, noun: str, name: str) -> Record | None:
-        """What that version did: its own record, or the reference version's where it did the same."""
+        """Return the record of a version, or the reference version's if the outcome is the same."""
         for each in dict.fromkeys((version, REFERENCE_VERSION)):
             found = self._file(each, noun).get(name)
             if found is not None:
@@ -51,22 +51,22 @@ class Truth:
         return None
 
     def reference(self, record: Record | None, noun: str, name: str) -> Record | None:
-        """What the reference version did, where `record` is of another one."""
+        """Return the reference version's record if `record` belongs to another version, else None."""
         other = record is not None and record.version != REFERENCE_VERSION
         return self.of(REFERENCE_VERSION, noun, name) if other else None
 
     def nouns(self, version: str) -> list[str]:
-        """The files of a version: nouns of cases, and those of scenarios with their folder before them."""
+        """The files of a version: nouns of cases, and those of scenarios prefixed with their folder."""
         folder = self._folder / version
         return sorted(each.relative_to(folder).with_suffix("").as_posix() for each in folder.rglob("*.json"))
 
     def names(self, version: str, noun: str) -> list[str]:
-        """The records of one file."""
+        """The names of the records in one file."""
         return list(self._file(version, noun))
 
     def put(self, version: str, noun: str, records: Mapping[str, Notes | None], date: str) -> list[str]:
-        """Write down what was seen in a run; None forgets a record. Returns the names whose record has changed."""
-        self._files.clear()  # another run may have written since
+        """Write the notes of a run; None deletes a record. Returns the names whose record has changed."""
+        self._files.clear()  # another run may have written the files since
         table = dict(self._file(version, noun))
         reference = {} if version == REFERENCE_VERSION else self._file(REFERENCE_VERSION, noun)
         changed = []
@@ -108,7 +108,7 @@ class Truth:
 
 
 def text_of(table: Mapping[str, Any]) -> str:
-    """The file's text: one line for each thing seen, so that a change shows as one line."""
+    """Render the file's text, one line per note, so that a change appears as one changed line."""
     blocks = []
     for name in sorted(table):
         record = table[name]
@@ -118,13 +118,13 @@ def text_of(table: Mapping[str, Any]) -> str:
 
 
 def comparable(notes: Iterable[tuple[str, Any]]) -> list[Any]:
-    """Notes as they come back from a file: tuples are lists, and keys are texts."""
+    """Return notes as they are after a JSON round trip: tuples become lists, and keys become strings."""
     plain: list[Any] = json.loads(json.dumps([list(note) for note in notes]))
     return plain
 
 
 def differences(expected: Notes, seen: Notes) -> Iterator[str]:
-    """Lines that show where two lists of notes part: - recorded, + seen."""
+    """Yield the lines in which two lists of notes differ: - recorded, + seen."""
     before, now = comparable(expected), comparable(seen)
     for number in range(max(len(before), len(now))):
         left = before[number] if number < len(before) else None

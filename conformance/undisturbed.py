@@ -1,14 +1,14 @@
-"""Clean-up that another Ctrl-C does not cut short."""
+"""Cleanup that a second Ctrl-C does not interrupt."""
 
 import threading
 from collections.abc import Callable
 
 
 def undisturbed(work: Callable[[], None]) -> None:
-    """Carry it out to its end: a signal that would end the program meanwhile has its effect afterwards.
+    """Run `work` to its end; a signal that would end the program takes effect afterwards.
 
-    A build server may send its signal twice, and what half a clean-up leaves behind nobody looks for. What the work
-    raises is raised here.
+    A build server may send its signal twice, and the remains of an interrupted cleanup would stay. Exceptions of `work`
+    are raised here.
     """
     raised: list[BaseException] = []
 
@@ -19,11 +19,11 @@ def undisturbed(work: Callable[[], None]) -> None:
             raised.append(error)
 
     thread = threading.Thread(target=carry_out, name="clean-up")
-    thread.start()  # no daemon: should the signal come right here, the program ends after the work
+    thread.start()  # no daemon: if the signal arrives right here, the program ends after the work
     interruption: KeyboardInterrupt | None = None
     while thread.is_alive():
         try:
-            thread.join(0.2)  # with a limit, so that the signal is seen
+            thread.join(0.2)  # with a timeout, so that the signal is noticed
         except KeyboardInterrupt as signal:
             interruption = signal
     if raised:

@@ -1,7 +1,7 @@
-"""What real brokers answer and nothing is compared with, each with its reason.
+"""Requests and behaviors of real brokers that the suite does not compare, each with its reason.
 
-`make pages` writes it as a table into docs/conformance.md; a test holds that to this, and this to the table of request
-codes.
+`make pages` writes them as a table into docs/conformance.md. Tests compare that page with this module, and this module
+with the table of request codes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ UNSERVED: Mapping[tuple[Code, ...], str] = {
         Code.NOTIFY_BROKER_ROLE_CHANGED,
     ): _SEVERAL,
 }
-"""Request codes that upstream handles and the emulator answers as unknown, and why."""
+"""Request codes that upstream handles and the emulator rejects as unknown, with the reason."""
 
 UNCOMPARED: Mapping[str, str] = {
     "the proxy's port for remoting clients": "the emulator has none: remoting clients are answered by the broker",
@@ -35,11 +35,11 @@ UNCOMPARED: Mapping[str, str] = {
     "how many figures a rate has": "3 or 2 with a blank, as its rounds of measuring fall; that all are numbers is held",
     "orders in which SDKs of remoting clients ask at their start": "clients decide; scenarios hold what becomes of it",
 }
-"""Observations of real brokers that no case holds, and why."""
+"""Observations of real brokers that no case checks, with the reason."""
 
 
 def rows() -> Iterator[str]:
-    """The lines of the table."""
+    """Yield the lines of the Markdown table."""
     yield "| what | why not |"
     yield "|---|---|"
     for codes, reason in UNSERVED.items():

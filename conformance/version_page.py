@@ -1,6 +1,6 @@
-"""What a version of RocketMQ does otherwise than the reference version, as a page: made of the records alone.
+"""Page of the differences between a RocketMQ version and the reference version, made from the records alone.
 
-`make pages` writes docs/differences-VERSION.md for each version that has records of its own; a test holds them to this.
+`make pages` writes docs/differences-VERSION.md for each version that has records of its own; a test compares the files.
 """
 
 import json
@@ -29,20 +29,20 @@ up* in its place. Long values are cut with `…`; `conformance/recorded/` has th
 
 _NOTHING = object()
 _LONG = 150
-"""Characters of a value that is shown whole; of a longer one its ends are."""
+"""Characters up to which a value is shown whole; of a longer one only both ends are shown."""
 _END = 70
 _WHOLE = 90
-"""Characters of a list that is shown as one value; a longer one is looked into."""
+"""Characters up to which a list is shown as one value; the elements of a longer one are compared."""
 _RUN = re.compile(r"(.)\1{7,}")
 _OFTEN = 3
-"""How many cases have a change before it is listed for all of them together."""
+"""Number of cases with the same change from which it is listed once for all of them."""
 _LABELS = 3
-"""How many labels of one case are named that have the same change."""
+"""Number of labels with the same change that are named for one case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that two versions noted otherwise. `path`: the note's label, then keys and places inside of it."""
+    """One note that differs between two versions. `path`: the note's label, then keys and indexes inside its value."""
 
     path: tuple[str, ...]
     before: str
@@ -50,7 +50,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        """The last part of the path that is no place."""
+        """The last part of the path that is not an index."""
         return next((part for part in reversed(self.path) if not part.isdigit()), "")
 
 
@@ -60,7 +60,7 @@ def versions(truth: Truth) -> list[str]:
 
 
 def page(version: str, truth: Truth) -> str:
-    """The whole page of a version."""
+    """Render the whole page of a version."""
     cases: dict[str, dict[str, list[Change]]] = {}
     for noun in sorted(truth.nouns(version), key=lambda noun: (noun.startswith(TRUTH_FOLDER), noun)):
         cases[noun] = {name: list(changes_of(version, truth, noun, name)) for name in truth.names(version, noun)}
@@ -73,13 +73,13 @@ def page(version: str, truth: Truth) -> str:
 
 
 def changes_of(version: str, truth: Truth, noun: str, name: str) -> Iterator[Change]:
-    """What a version noted otherwise in one case."""
+    """Yield the changes of a version in one case."""
     here, there = truth.of(REFERENCE_VERSION, noun, name), truth.of(version, noun, name)
     yield from changes([] if here is None else here.notes, [] if there is None else there.notes)
 
 
 def changes(here: Notes, there: Notes) -> Iterator[Change]:
-    """Where two lists of notes part; notes with the same label belong together, as far as their order allows."""
+    """Yield the differences of two lists of notes; notes with the same label are paired if their order allows."""
     before, now = comparable(here), comparable(there)
     labels = [note[0] for note in before], [note[0] for note in now]
     for kind, first, end, other, other_end in SequenceMatcher(None, *labels, autojunk=False).get_opcodes():
@@ -137,11 +137,11 @@ def _count(cases: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _often(version: str, cases: Mapping[str, Mapping[str, Sequence[Change]]]) -> Iterator[str]:
-    """A table of what differs in the same way in several cases."""
+    """Yield a table of the changes that are equal in several cases."""
     seen: Counter[tuple[str, str, str]] = Counter()
     for table in cases.values():
         for found in table.values():
-            # Once for each case: a name with a number is another one each time it is made.
+            # Count once per case: a numbered name differs each time it is created.
             seen.update({(each.name, _unnumbered(each.before), _unnumbered(each.after)) for each in found})
     rows = [(change, count) for change, count in seen.items() if count >= _OFTEN]
     if not rows:
@@ -168,7 +168,7 @@ def _table(version: str, table: Mapping[str, Sequence[Change]]) -> Iterator[str]
 
 
 def _together(found: Sequence[Change]) -> Iterator[tuple[str, str, str]]:
-    """Changes that differ only in their places are one, and so are those of many labels."""
+    """Group changes that differ only in their indexes, and changes shared by many labels."""
     rows: dict[tuple[tuple[str, ...], str, str], list[tuple[str, ...]]] = {}
     for each in found:
         inside = tuple("*" if part.isdigit() else part for part in each.path[1:])

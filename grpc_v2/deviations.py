@@ -1,13 +1,13 @@
-"""What differs from the proxy of 5.3.3 on purpose, whatever the configuration, because upstream's way only harms.
+"""Deliberate differences from the proxy of 5.3.3 that no configuration key controls: upstream's behavior only harms.
 
-Differences that a configuration switches on are keys of `ProxyConfig`.
+Differences that a configuration key enables are in `ProxyConfig`.
 """
 
 from typing import NamedTuple
 
 
 class Deviation(NamedTuple):
-    """One difference: where it shows, what upstream does, what happens here."""
+    """One difference: where it is visible, upstream's behavior, the emulator's behavior."""
 
     where: str
     upstream: str

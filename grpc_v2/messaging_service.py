@@ -1,4 +1,4 @@
-"""The entry point: the methods of MessagingService for a gRPC transport, in front of an engine."""
+"""Entry point of the proxy: the methods of MessagingService for a gRPC transport, backed by an engine."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class MessagingService:
-    """A proxy: the methods that a transport registers (by iteration), and what a host may ask."""
+    """A proxy: iteration yields the methods for a transport to register; the rest is for the host."""
 
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
@@ -50,29 +50,29 @@ class MessagingService:
 
     @property
     def config(self) -> ProxyConfig:
-        """The keys; a change is felt by the next request."""
+        """The configuration. A change affects the next request."""
         return self._proxy.config
 
     @property
     def sessions(self) -> SessionRegistry:
-        """Clients that have sent their settings."""
+        """The clients that have sent their settings."""
         return self._proxy.sessions
 
     @property
     def receive_metrics(self) -> ReceiveMetrics:
-        """How receives went, as it is now."""
+        """A snapshot of the counters of receives."""
         return replace(self._proxy.polls.metrics)
 
     def expire(self, client_id: str) -> None:
-        """End the session of a client and its receives, as if the client had been silent for too long."""
+        """End the session of a client and its receives, as if it had sent nothing for too long."""
         session = self._proxy.sessions.end(client_id)
         if session is not None:
-            for poll in list(session.polls):  # of a silent client they would have ended long before
+            for poll in list(session.polls):  # the polls of a silent client would have ended long before
                 poll.end(nothing_new())
             _expired(self._proxy, session)
 
     def refused(self, facts: ConnectionFacts, call: RefusedCall) -> None:
-        """Journal a call, or a connection, that the transport refused."""
+        """Journal a call or a connection that the transport rejected."""
         proxy, head = self._proxy, call.head
         proxy.tick()
         metadata = {} if head is None else head.metadata
@@ -82,11 +82,11 @@ class MessagingService:
         proxy.engine.gate.refused(NODE, client, label, raw_request(metadata, None), outcome=outcome)
 
     def forget_clients(self) -> None:
-        """Forget all clients without doing anything for them, as a proxy that dies does."""
+        """Discard all clients without any follow-up, as in a crash of the proxy."""
         self._proxy.forget()
 
     def close(self) -> None:
-        """Forget all clients and cancel their timers; the connections are the transport's."""
+        """Discard all clients and cancel their timers. The transport closes the connections."""
         if self._health is not None:
             self._health.set("", ServingStatus.NOT_SERVING)
         self._proxy.forget()
@@ -102,12 +102,15 @@ def messaging_methods(
     tick: Callable[[], None] | None = None,
     call_later: CallLater | None = None,
 ) -> MessagingService:
-    """A proxy in front of brokers of an engine (default: all of them).
+    """Create a proxy for brokers of an engine (default: all of them).
 
-    `endpoint` says at which address the client of a call reaches a broker. `log` takes a line, or a line and a
-    traceback below it. `tick` is called before each request and brings the engine's time up to date. `call_later` is
-    the wall clock (a reactor's `callLater`); without it the engine's time is used, which stands still when it is
-    frozen. Raises ConfigError when a key that holds a list cannot be read.
+    - `endpoint` returns the address at which the client of a call reaches a broker.
+    - `log` takes one line, or a line followed by a traceback.
+    - `tick` runs before each request and advances the engine's time to now.
+    - `call_later` schedules by the wall clock (a reactor's `callLater`). Without it the engine's time is used, which
+      does not advance while it is frozen.
+
+    Raises ConfigError if a key that holds a list is invalid.
     """
     check(config)
     fronted = engine.brokers if brokers is None else brokers
@@ -117,7 +120,7 @@ def messaging_methods(
 
 
 def _no_tick() -> None:
-    """The engine's time is somebody else's business."""
+    """Do nothing: another component advances the engine's time."""
 
 
 def _expired(proxy: Proxy, session: Session) -> None:

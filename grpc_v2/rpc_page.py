@@ -1,6 +1,6 @@
-"""The page of RPCs, made from their table.
+"""Generate the page of RPCs from their table.
 
-`python -m rocketmq_testkit.grpc_v2.rpc_page` prints it; a test holds `docs/rpcs.md` to it.
+`python -m rocketmq_testkit.grpc_v2.rpc_page` prints it; a test compares `docs/rpcs.md` with it.
 """
 
 import sys
@@ -32,7 +32,7 @@ configuration keys with upstream's behaviour as their default (`docs/config-keys
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page as Markdown."""
     return "\n".join([_HEAD, *_table(), "", _DIFFERENCES, *_differences(), ""])
 
 

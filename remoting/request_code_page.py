@@ -1,6 +1,6 @@
-"""The coverage page of request codes, made from the request table.
+"""Generate the coverage page of request codes from the request table.
 
-`python -m rocketmq_testkit.remoting.request_code_page` prints it; a test holds `docs/request-codes.md` to it.
+`python -m rocketmq_testkit.remoting.request_code_page` prints it; a test compares `docs/request-codes.md` with it.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ _SUFFIXES = {"str": "", "Int": ":i", "Long": ":l", "bool": ":b"}
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     served = served_codes()
     pushed = {code: effect.__name__ for effect, code in PUSHED.items()}
     rows = [_row(code, served.get(code), pushed.get(code)) for code in sorted(RequestCode)]
@@ -61,7 +61,7 @@ def page() -> str:
 
 
 def served_codes() -> dict[int, Processor]:
-    """The processors whose operations the engine's nodes carry out."""
+    """Return the processors whose operations the engine's nodes support."""
     engine = Engine()
     handlers = {Role.BROKER: engine.brokers[0].handlers, Role.NAME_SERVER: engine.name_server.handlers}
     return {code: each for code, each in PROCESSORS.items() if each.operation in handlers[each.role]}

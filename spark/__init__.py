@@ -1,8 +1,8 @@
 """The PySpark data source `format("rocketmq")`, for batches and streams, reading and writing, without any jar.
 
-Spark imports every installed package of such a name in a helper process of each session and registers its
-`DefaultSource`. So this module imports nothing until somebody asks, and where Spark did not look (an editable
-installation), `register` does it.
+Spark imports every installed package with such a name in a helper process of each session, and registers its
+`DefaultSource`. So this module imports the rest only on demand. If Spark does not find the package (an editable
+installation), call `register`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ __all__ = ["DefaultSource", "register"]
 
 
 def register(spark: "SparkSession") -> None:
-    """Make `format("rocketmq")` known to a session that has not found it by itself."""
+    """Register `format("rocketmq")` in a session that has not found it automatically."""
     import sys
 
     from .registered import data_source

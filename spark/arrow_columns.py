@@ -1,4 +1,4 @@
-"""Arrow columns of stored messages: only those that are wanted, each made for a whole batch at once."""
+"""Arrow columns of stored messages: only the requested ones, each built for a whole batch at once."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ ARROW_TYPES = {
     TIMESTAMP: pa.timestamp("us", tz="UTC"),
     MAP: pa.map_(pa.string(), pa.string()),
 }
-"""As Spark makes Arrow schemas of its types; a test holds the two equal."""
+"""Arrow types of Spark's types, as Spark converts them; a test compares the two."""
 
 _PROPERTY_COLUMNS = {
     "keys": props.KEYS,
@@ -34,15 +34,15 @@ _NUMBERS = frozenset({"flag", "queueOffset", "sysFlag", "bodyCRC", "commitLogOff
 _TIMES = frozenset({"bornTimestamp", "storeTimestamp"})
 
 _HARMLESS = bytes([*range(32, ord('"')), *range(ord('"') + 1, ord("\\")), *range(ord("\\") + 1, 256)])
-"""Bytes that JSON writes as they are: neither control characters, among them all separators, nor its quotes."""
+"""Bytes that JSON does not escape: no control characters (which include the separators), quotes or backslashes."""
 _AT_ONCE = 256
-"""So many texts of properties are made to JSON at once: as many as stay in a processor's cache."""
+"""Number of property strings that are converted to JSON at once: as many as fit into a processor cache."""
 
 
 class ColumnMaker:
-    """Makes record batches of the wanted columns for one queue.
+    """Builds record batches of the requested columns for one queue.
 
-    `tags`: only messages with one of these tags, because brokers filter by a hash of the tag alone.
+    `tags`: keep only messages with one of these tags, because brokers filter only by a hash of the tag.
     """
 
     def __init__(self, queue: MessageQueue, wanted: Wanted, tags: frozenset[str] | None = None) -> None:
@@ -55,12 +55,12 @@ class ColumnMaker:
         self.batch = StoredBatch(queue.topic, bodies="body" in names)
 
     def make(self) -> pa.RecordBatch:
-        """The messages that were added since the last time. Errors: RecordError."""
+        """Return the messages added since the last call. Raises RecordError."""
         parts = RecordParts(self.batch.take())
         try:
             maps = _maps(parts.properties) if self._needs_map else []
             columns = [self._column(name, kind, parts, maps) for name, kind in self._wanted]
-            # Without any column a batch would have no rows either, and Spark counts them.
+            # Without any column a batch would have no rows, and Spark counts rows.
             made = pa.RecordBatch.from_arrays(columns, schema=self.schema)
         except (UnicodeDecodeError, pa.ArrowInvalid) as error:
             raise RecordError(f"{self._queue}: a message cannot be read ({error})") from None
@@ -99,7 +99,7 @@ def _maps(properties: Sequence[bytes]) -> list[dict[str, str]]:
 
 
 def properties_as_json(parts: RecordParts) -> pa.Array:
-    """A JSON object for the properties of each record, `name 0x01 value 0x02` repeated. Errors: UnicodeDecodeError."""
+    """Convert the properties of each record, `name 0x01 value 0x02` repeated, to JSON. Raises UnicodeDecodeError."""
     made = [pa.array([], pa.string())]
     for start in range(0, len(parts), _AT_ONCE):
         count = min(_AT_ONCE, len(parts) - start)
@@ -112,18 +112,20 @@ def properties_as_json(parts: RecordParts) -> pa.Array:
 
 
 def _all_usual(parts: RecordParts, start: int, count: int) -> list[str] | None:
-    """JSON of some records whose properties have nothing that JSON would write otherwise: all are made by replacing
-    separators in one text. None where there is something."""
+    """Convert properties without JSON escapes to JSON objects, replacing the separators of all records at once.
+
+    None if a property contains a character that JSON escapes.
+    """
     joined = parts.joined_properties(start, count)
     if joined is None:
         return None
-    # Names and values take turns, so that none of them holds a separator or the joint.
+    # Names and values must alternate, so that none of them contains a separator or the joint.
     found = joined.translate(None, _HARMLESS)
     if found.count(JOINT) != count or found.replace(JOINT, b"\x02") != b"\x01\x02" * (len(found) // 2):
         return None
     quoted = joined[:-1].replace(JOINT, b'"}\x03{"').replace(b"\x01", b'":"').replace(b"\x02", b'","')
     made = b'{"' + quoted + b'"}'
-    # Neither a name nor a value is empty.
+    # Neither a name nor a value may be empty.
     return None if b'""' in made else made.decode().split("\x03")
 
 
@@ -131,7 +133,7 @@ def _as_text(bodies: pa.Array) -> pa.Array:
     try:
         return pc.cast(bodies, pa.string())
     except pa.ArrowInvalid:
-        # As Spark's own cast of binary to string: what is no UTF-8 becomes a mark.
+        # Like Spark's own cast of binary to string: invalid UTF-8 becomes a replacement character.
         return pa.array([each.decode(errors="replace") for each in bodies.to_pylist()], pa.string())
 
 

@@ -1,4 +1,4 @@
-"""Reading a batch: positions are looked up once, when Spark plans it."""
+"""Batch reads: Spark plans the start and end offsets once."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -17,14 +17,14 @@ from .schema import Wanted
 
 
 class RocketMQBatchReader(DataSourceReader):
-    """Reads what is between two positions of each queue. It is pickled, and holds no connection."""
+    """Reads the messages between two offsets of each queue. It is pickled, so it holds no connection."""
 
     def __init__(self, options: SourceOptions, columns: Wanted) -> None:
         self._options = options
         self._columns = columns
 
     def partitions(self) -> list[InputPartition]:
-        """The tasks. Errors: OptionError, ClusterError, DataLossError."""
+        """Plan the tasks. Raises OptionError, ClusterError, DataLossError."""
         options = self._options
         with Cluster(options) as cluster:
             found = find_queues(cluster, options)
@@ -40,8 +40,8 @@ class RocketMQBatchReader(DataSourceReader):
             ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The messages of a task, as Arrow batches. Spark gives a partition of its own where there are none of ours."""
-        from .task import read_ranges  # who only plans does not wait until it is loaded
+        """Yield the messages of a task as Arrow batches; nothing for the empty partition that Spark may add."""
+        from .task import read_ranges  # not loaded in the planning process
 
         if isinstance(partition, RangePartition):
             yield from read_ranges(partition, self._options, self._columns)
@@ -54,14 +54,14 @@ class RocketMQBatchReader(DataSourceReader):
 
 
 class FilteringBatchReader(RocketMQBatchReader):
-    """The same with filters of the query. Spark refuses readers with this method unless its configuration allows it."""
+    """Batch reader with filter pushdown; Spark accepts it only if its configuration enables that."""
 
     def __init__(self, options: SourceOptions, columns: Wanted) -> None:
         super().__init__(options, columns)
         self._pushed = Pushed()
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Use what can be used and give all back: Spark applies them as well."""
+        """Use the supported filters and return all of them, so that Spark applies them as well."""
         self._pushed.note(filters)
         expression = self._pushed.expression()
         if expression is not None and self._options.sub_expression == "*":

@@ -1,4 +1,4 @@
-"""What a cluster says of its topics and queues: routes, offsets, times, and where a group is.
+"""Topics, queues and offsets of a cluster, read from its name servers and brokers.
 
 Source: MQClientInstance, MQClientAPIImpl (5.3.3).
 """
@@ -26,7 +26,7 @@ PERM_WRITE = 2
 MASTER = "0"
 
 BUSY = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.GO_AWAY})
-"""Refusals after which the same request may succeed a little later."""
+"""Response codes after which the same request may succeed a little later."""
 
 _ABOUT_WHO_ASKS = re.compile("AclException|check signature|User:|username|has no permission to access|Authentication")
 
@@ -35,7 +35,7 @@ _NUMBER_KEY = re.compile(r"([{,])(-?\d+):")
 
 @dataclass(frozen=True)
 class Route:
-    """Where a topic is: addresses of brokers by name, queues to read and queues to write."""
+    """Route of a topic: addresses of brokers by name, readable and writable queues."""
 
     addresses: Mapping[str, str]
     readable: tuple[MessageQueue, ...]
@@ -43,22 +43,22 @@ class Route:
 
 
 class Cluster(Closing):
-    """A cluster as its name servers and brokers describe it. Errors of all calls: ClusterError."""
+    """A client of a cluster's name servers and brokers. All methods raise ClusterError."""
 
     def __init__(self, options: ConnectionOptions) -> None:
         self.connections = Connections(options)
         self._options = options
         self.addresses: dict[str, str] = {}
-        """Brokers that routes have named."""
+        """Addresses of the brokers in routes seen so far."""
         self._checked: set[str] = set()
-        """Those that have said that they can filter as the options want it."""
+        """Brokers that support the filter of the options."""
 
     def close(self) -> None:
         """Close all connections."""
         self.connections.close()
 
     def route(self, topic: str) -> Route | None:
-        """Where a topic is, None if no name server knows it."""
+        """Return the route of a topic, or None if no name server knows the topic."""
         answer = self._ask_name_server(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
             return None
@@ -68,7 +68,7 @@ class Cluster(Closing):
         return found
 
     def topics(self) -> list[str]:
-        """All topics but those of the system, of retries and of dead letters."""
+        """Return all topics except system topics, retry topics and dead letter queues."""
         listed = self._ask_name_server(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {})
         _expect_success(listed, "list of topics")
         brokers = self._ask_name_server(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
@@ -80,28 +80,28 @@ class Cluster(Closing):
         )
 
     def min_offsets(self, queues: Iterable[MessageQueue]) -> Offsets:
-        """The first offset of each queue that is still stored."""
+        """Return the first stored offset of each queue."""
         return self._offsets(RequestCode.GET_MIN_OFFSET, {queue: {} for queue in queues})
 
     def max_offsets(self, queues: Iterable[MessageQueue]) -> Offsets:
-        """The end of each queue: the offset that its next message gets."""
+        """Return the end of each queue: the offset of its next message."""
         return self._offsets(RequestCode.GET_MAX_OFFSET, {queue: {} for queue in queues})
 
     def offsets_at(self, times: Mapping[MessageQueue, int]) -> Offsets:
-        """The first message of each queue that was stored at or after a time (ms); its end if there is none."""
+        """Return each queue's first message stored at or after a time (ms); the queue's end if there is none."""
         asked = {queue: {"timestamp": str(at), "boundaryType": "LOWER"} for queue, at in times.items()}
         return self._offsets(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, asked)
 
     def group_offsets(self, group: str, queues: Iterable[MessageQueue]) -> Offsets:
-        """Where a group is; queues without an offset are left out."""
+        """Return the committed offsets of a group; queues without one are left out."""
         fields = {"consumerGroup": group, "setZeroIfNotFound": "false"}
         return self._offsets(RequestCode.QUERY_CONSUMER_OFFSET, dict.fromkeys(queues, fields))
 
     def commit(self, group: str, offsets: Mapping[MessageQueue, int]) -> None:
-        """Note where a group is.
+        """Commit the offsets of a group.
 
-        Of the first offsets that a group has in a topic a broker loses some if they come at the same time, so one of
-        each broker and topic goes ahead. Source: ConsumerOffsetManager.commitOffset (5.3.3).
+        If a group's first offsets of a topic arrive concurrently, a broker loses some of them. So one offset per broker
+        and topic is committed first. Source: ConsumerOffsetManager.commitOffset (5.3.3).
         """
         ahead = set({(queue.broker, queue.topic): queue for queue in offsets}.values())
         self._commit(group, {queue: offset for queue, offset in offsets.items() if queue in ahead})
@@ -114,10 +114,10 @@ class Cluster(Closing):
             _expect_success(answer, f"offset of group {group} for {queue}")
 
     def check_expression(self, queues: Iterable[MessageQueue], group: str, expression: str) -> None:
-        """Have the brokers of some queues say whether they can filter by an SQL92 expression.
+        """Make the brokers of some queues check an SQL92 expression.
 
-        A pull with one that is none, or with one that cannot be read, would bring all messages. Errors: ClusterError.
-        Source: MQClientInstance.checkClientInBroker, PullMessageProcessor (5.3.3).
+        A pull with an invalid or unsupported expression would return all messages. Raises ClusterError. Source:
+        MQClientInstance.checkClientInBroker, PullMessageProcessor (5.3.3).
         """
         bodies = {}
         for queue in {queue.broker: queue for queue in queues if queue.broker not in self._checked}.values():
@@ -130,7 +130,7 @@ class Cluster(Closing):
             self._checked.add(queue.broker)
 
     def address(self, broker: str) -> str:
-        """The address of a broker that a route has named."""
+        """Return the address of a broker that a route has named."""
         found = self.addresses.get(broker)
         if found is None:
             raise ClusterError(
@@ -153,7 +153,7 @@ class Cluster(Closing):
         asked: Mapping[MessageQueue, Mapping[str, str]],
         bodies: Mapping[MessageQueue, bytes] | None = None,
     ) -> dict[MessageQueue, RemotingCommand]:
-        """One request for each queue, all of a broker on their way at once."""
+        """Send one request for each queue; all requests to a broker are in flight at once."""
         bodies = bodies or {}
         by_broker: dict[str, list[MessageQueue]] = {}
         for queue in asked:
@@ -166,7 +166,7 @@ class Cluster(Closing):
             ]
             answers = self.connections.patiently(
                 f"broker {broker} at {self.address(broker)} did not answer {code.name}",
-                lambda broker=broker, requests=requests: self._at_broker(broker, code, requests),  # type: ignore[misc]  # bound now
+                lambda broker=broker, requests=requests: self._at_broker(broker, code, requests),  # type: ignore[misc]  # bound as a default
             )
             found.update(zip(queues, answers, strict=True))
         return found
@@ -205,7 +205,7 @@ class Cluster(Closing):
         return self.connections.patiently(f"no name server of option nameServer answers {code.name}", any_of_them)
 
     def _reason(self, error: BaseException) -> str:
-        """Servers that take nothing but TLS say so by closing the connection."""
+        """Return the reason for an error; a server that requires TLS just closes the connection."""
         asks = isinstance(error, ConnectionLost) and not self._options.tls
         return f"{reason(error)}; does it want tls=true?" if asks else reason(error)
 
@@ -218,7 +218,7 @@ def _route(topic: str, data: Mapping[str, Any]) -> Route:
         if MASTER in known:
             masters.add(broker["brokerName"])
         if known:
-            # Without a master its slaves still have what is to be read; the lowest id is asked first.
+            # Without a master its slaves still have messages to read; the lowest id is tried first.
             addresses[str(broker["brokerName"])] = known[min(known, key=int)]
     readable, writable = [], []
     for each in data.get("queueDatas") or ():
@@ -237,7 +237,7 @@ def _json(body: bytes) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError:
-        # Name servers before 4.9.4 write the ids of brokers as bare numbers.
+        # Name servers before 4.9.4 write broker ids as bare numbers.
         try:
             found = json.loads(_NUMBER_KEY.sub(r'\1"\2":', text))
         except ValueError as error:
@@ -261,7 +261,7 @@ def _expect_success(answer: RemotingCommand, what: str) -> None:
 
 
 def said(answer: RemotingCommand) -> str:
-    """A refusal in words."""
+    """Describe an error response in words."""
     try:
         name = ResponseCode(answer.code).name
     except ValueError:
@@ -271,9 +271,9 @@ def said(answer: RemotingCommand) -> str:
 
 
 def is_about_who_asks(answer: RemotingCommand) -> bool:
-    """Whether keys or rights of a user were refused; the same codes are also given for other reasons.
+    """True if a user's credentials or permissions were rejected; the same codes also have other causes.
 
-    Texts: DefaultAuthenticationHandler, AclAuthorizationHandler (5.3.3); before 5.3 it is the name of an exception
+    Texts: DefaultAuthenticationHandler, AclAuthorizationHandler (5.3.3). Before 5.3 the text contains an exception name
     (PlainPermissionManager, 4.9.8).
     """
     codes = (ResponseCode.NO_PERMISSION, ResponseCode.SYSTEM_ERROR)

@@ -1,4 +1,4 @@
-"""The Spark session of a command: on this machine with what the command line says, or what `spark-submit` has begun."""
+"""Spark session of a command: started on this machine with its options, or by `spark-submit`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 from . import class_archive, worker_python
 
 UNDER_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
-"""The variable of a process that `spark-submit` has started: memory and scratch are decided already."""
+"""Environment variable of a process that `spark-submit` has started: memory and scratch are already configured."""
 HERE = "local[*]"
-"""The master unless another one is named: all cores of this machine."""
+"""The default master: all cores of this machine."""
 
 
 def command_session(
@@ -24,10 +24,10 @@ def command_session(
     started_here: Mapping[str, str] | None = None,
     java: Sequence[str] = (),
 ) -> SparkSession:
-    """A session that has no page of its own and tells errors only.
+    """Start a session without a web UI that logs only errors.
 
-    `settings` hold for any session. `memory` for the JVM (such as `"2g"`), scratch in `folder`, the settings
-    `started_here` and the switches `java` hold for one that the command starts itself.
+    `settings` apply to any session. `memory` for the JVM (such as `"2g"`), scratch in `folder`, the settings
+    `started_here` and the JVM options `java` apply only to a session that the command starts itself.
     """
     builder = SparkSession.builder.appName(name)
     given = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", **settings}

@@ -1,4 +1,4 @@
-"""Connections to name servers and brokers: made when they are needed, kept for the life of a task or a planner."""
+"""Connections to name servers and brokers, opened on demand and kept for the life of a task or a planner."""
 
 import ssl
 import time
@@ -14,11 +14,11 @@ from .options import ConnectionOptions
 T = TypeVar("T")
 
 LOST = (OSError, ssl.SSLError)
-"""What a connection may raise that is away, cut or silent; time-outs of the client are OSErrors too."""
+"""Errors of a connection that is refused, lost or silent; client timeouts are OSErrors, too."""
 
 
 class Connections(Closing):
-    """Clients by address. Nothing of it is ever pickled: each task makes its own."""
+    """Clients by address. They are never pickled: each task creates its own."""
 
     def __init__(self, options: ConnectionOptions) -> None:
         self.options = options
@@ -29,7 +29,7 @@ class Connections(Closing):
             self._credentials = Credentials(options.access_key, options.secret_key, options.security_token)
 
     def to(self, address: str) -> RemotingClient:
-        """The connection to an address. Errors: OSError; ClusterError for a certificate that is not trusted."""
+        """Return the connection to an address. Raises OSError, or ClusterError for an untrusted certificate."""
         client = self._clients.get(address)
         if client is None:
             try:
@@ -40,7 +40,7 @@ class Connections(Closing):
                     credentials=self._credentials,
                 )
             except ssl.SSLCertVerificationError as error:
-                # Nothing that waiting would help.
+                # Retrying would not help.
                 raise ClusterError(
                     f"the certificate of {address} is not trusted: {error.verify_message}; option tlsCaFile names "
                     "certificates to trust, tlsVerify=false trusts all"
@@ -50,20 +50,20 @@ class Connections(Closing):
         return client
 
     def drop(self, address: str) -> None:
-        """Close a connection that failed; the next use makes another."""
+        """Close a failed connection; the next use opens another one."""
         client = self._clients.pop(address, None)
         if client is not None:
             client.close()
 
     def close(self) -> None:
-        """Close all."""
+        """Close all connections."""
         for address in list(self._clients):
             self.drop(address)
 
     def patiently(self, what: str, attempt: Callable[[], T]) -> T:
-        """The result of something that may need to be tried again while a server is away.
+        """Call `attempt`, and retry it while a server is unavailable.
 
-        Errors: ClusterError with `what` and the last reason.
+        Raises ClusterError with `what` and the last reason.
         """
         tries = self.options.retries + 1
         for left in reversed(range(tries)):
@@ -77,11 +77,11 @@ class Connections(Closing):
 
 
 class TemporaryError(Exception):
-    """A server is busy or not ready; asking again may help."""
+    """A server is busy or not ready; a retry may help."""
 
 
 def reason(error: BaseException) -> str:
-    """What an error says, or its kind if it says nothing."""
+    """Return the text of an error, or its type if it has no text."""
     return str(error) or type(error).__name__
 
 

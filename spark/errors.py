@@ -1,4 +1,4 @@
-"""What can go wrong, each with one text that names the option, or the topic and queue."""
+"""Errors of this package; each has one text that names the option, or the topic and queue."""
 
 
 class RocketMQError(Exception):
@@ -6,11 +6,11 @@ class RocketMQError(Exception):
 
 
 class OptionError(RocketMQError, ValueError):
-    """An option is missing, unknown, of a wrong form, or contradicts another one; nothing was moved."""
+    """An option is missing, unknown, malformed, or contradicts another one; nothing was read or written."""
 
 
 class SchemaError(RocketMQError, ValueError):
-    """A column is unknown or of a type that it cannot have; nothing was moved."""
+    """A column is unknown or has an unsupported type; nothing was read or written."""
 
 
 class RowError(RocketMQError, ValueError):
@@ -18,20 +18,20 @@ class RowError(RocketMQError, ValueError):
 
 
 class ClusterError(RocketMQError):
-    """A name server or broker cannot be reached, has no route, or refuses; the text says which and why."""
+    """A name server or broker is unreachable, has no route, or rejects a request; the text says which and why."""
 
 
 class DataLossError(RocketMQError):
-    """Messages that should be read are not there any more. The option failOnDataLoss=false goes on without them."""
+    """Messages to read no longer exist. The option failOnDataLoss=false continues without them."""
 
 
 class RecordError(RocketMQError):
-    """A broker answered with bytes that are not stored messages."""
+    """A broker returned bytes that are not stored messages."""
 
 
 class SendError(RocketMQError):
-    """Messages were not acknowledged after all retries; the task fails and Spark may run it again."""
+    """Messages were not acknowledged after all retries; the task fails and Spark may retry it."""
 
 
 INSTALL_SPARK = "the extra `spark`: pip install '/path/to/rocketmq-testkit[spark]'"
-"""How a command's error ends that misses a package."""
+"""End of a command's error text if a package is missing."""

@@ -1,4 +1,4 @@
-"""Rows as messages: which columns a write may have, what a row must hold, and where it wants to go."""
+"""Conversion of rows into messages: columns of a write, contents of a row, and the queue of each message."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from .errors import RowError, SchemaError
 from .schema import BINARY, INT, LONG, MAP, STRING
 
 QueueWish = int | str | tuple[str, int]
-"""The queue that a row chose: a number among all queues of the topic, a key to be hashed, or a broker and its queue."""
+"""The queue that a row selects: an index into all queues of the topic, a key to hash, or a broker and its queue."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "body": (BINARY, STRING),
@@ -33,22 +33,22 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "brokerName": (STRING,),
     "messageGroup": (STRING,),
 }
-"""Columns of a write and their types. Only body is required, and a topic as a column or an option.
+"""Columns of a write and their types. Only body is required, and the topic as a column or an option.
 
 `RowReader` reads the values of a row in this order.
 """
 
 IGNORED = frozenset(schema.COLUMNS) - COLUMNS.keys()
-"""Columns of a read that no message can be sent with: positions, ids, times and addresses, which the broker assigns."""
+"""Columns of a read that a write ignores: positions, ids, times and addresses, which the broker assigns."""
 
 QUERY_ID, BATCH_ID, PARTITION_ID, SEQ = "SPARK_QUERY_ID", "SPARK_BATCH_ID", "SPARK_PARTITION_ID", "SPARK_SEQ"
-"""Properties by which a reader can tell a message that was sent again, where the query's plan is deterministic."""
+"""Properties with which a reader can detect resent messages, if the query's plan is deterministic."""
 
 TABLE_MARK = "rocketmq?"
-"""What a brokerName begins with that is the default of a table's column: it holds options and names no broker."""
+"""Prefix of a brokerName that is the default of a table's column: it contains options and names no broker."""
 
 STAMPS = (QUERY_ID, BATCH_ID, PARTITION_ID, SEQ)
-"""A row that was read has those of an earlier write, and loses them."""
+"""Properties of an earlier write, which are removed from rows that were read."""
 
 BODY_BYTES_MAX = 4 << 20
 PROPERTY_BYTES_MAX = 32767
@@ -65,7 +65,7 @@ DELAYS = (
     props.TIMER_DEQUEUE_MS,
     props.TIMER_ROLL_TIMES,
 )
-"""Properties of messages that wait, or have waited."""
+"""Properties of delayed messages, also after their delivery."""
 
 _OF_BROKERS = frozenset(
     {
@@ -84,9 +84,9 @@ _OF_BROKERS = frozenset(
         *STAMPS,
     }
 )
-"""Properties that decide what brokers do with a message; a row that has them was read somewhere, and loses them.
+"""Properties that control the broker; they are removed from rows, since such rows were read from a topic.
 
-What is to be delayed says so in its columns.
+Delays are set with columns instead.
 """
 
 _ID = f"\x02{props.UNIQ_KEY}\x01"
@@ -108,7 +108,7 @@ class Outgoing:
 
 
 def check_columns(fields: Sequence[tuple[str, str]], topic_option: str | None) -> None:
-    """Errors: SchemaError for unknown columns, wrong types, and where there is no body or no topic."""
+    """Raise SchemaError for unknown columns, wrong types, a missing body or a missing topic."""
     for name, kind in fields:
         if name in IGNORED:
             continue
@@ -138,7 +138,7 @@ def check_columns(fields: Sequence[tuple[str, str]], topic_option: str | None) -
 
 
 class RowReader:
-    """Makes messages of Arrow batches; `stamps` are properties that all of them get, `ids` their unique ids."""
+    """Converts Arrow batches to messages; `stamps` are properties added to all of them, `ids` their unique ids."""
 
     def __init__(self, topic: str | None, hashes_keys: bool, stamps: Mapping[str, str], ids: Iterator[str]) -> None:
         self._topic = topic
@@ -149,7 +149,7 @@ class RowReader:
         self._good_topics: set[str | None] = set()
 
     def read(self, batch: pa.RecordBatch) -> list[Outgoing]:
-        """The messages of a batch; all are looked at before any is handed out. Errors: RowError with the number."""
+        """Return the messages of a batch, after all were checked. Raises RowError with the row number."""
         given = {name: batch.column(at).to_pylist() for at, name in enumerate(batch.schema.names)}
         if given.keys() == {"body"} and self._topic is not None:
             return self._of_bodies(given["body"])
@@ -161,16 +161,16 @@ class RowReader:
         return made
 
     def _of_bodies(self, bodies: Sequence[bytes | str | None]) -> list[Outgoing]:
-        """The messages of rows that are nothing but bodies: as `_message` makes them, with less to look at."""
+        """Return the messages of rows that have only a body: equal to those of `_message`, with fewer checks."""
         topic, stamps, ids = self._topic, self._stamps, self._ids
         if topic is None or topic not in self._good_topics:
             self._check_topic(topic)
-        assert topic is not None  # it is among the good ones
+        assert topic is not None  # a checked topic is not None
         made = []
         for given in bodies:
             body = given.encode() if isinstance(given, str) else given
             if body is None or not 0 < len(body) <= BODY_BYTES_MAX:
-                self._message(given, topic, *repeat(None, len(COLUMNS) - 2))  # says what is wrong with it
+                self._message(given, topic, *repeat(None, len(COLUMNS) - 2))  # raises the error
             assert body is not None
             uniq_key = next(ids)
             made.append(
@@ -225,7 +225,7 @@ class RowReader:
             lane, ordered = self._lane(queue_id, broker, found)
         if flag is not None and not -FLAG_LIMIT <= flag < FLAG_LIMIT:
             raise self._bad(f"flag is {flag}; it can be {-FLAG_LIMIT} to {FLAG_LIMIT - 1}")
-        assert topic is not None  # it is among the good ones
+        assert topic is not None  # a checked topic is not None
         return Outgoing(topic, body, text, lane, delayed, ordered, uniq_key, flag or 0)
 
     def _delay(self, found: dict[str, str], level: int | None, at: int | None) -> None:

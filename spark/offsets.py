@@ -1,4 +1,4 @@
-"""Positions in queues: the JSON forms that users and checkpoints have, and the sharing out of a rate limit.
+"""Positions in queues: JSON formats of users and checkpoints, and the distribution of a rate limit.
 
 An offset is the position of the next message to read; ends are exclusive.
 """
@@ -30,7 +30,7 @@ Offsets = dict[MessageQueue, int]
 
 
 class Range(NamedTuple):
-    """Messages of one queue from `start` up to, without, `end`."""
+    """Messages of one queue from `start` (inclusive) to `end` (exclusive)."""
 
     queue: MessageQueue
     start: int
@@ -38,12 +38,12 @@ class Range(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many offsets it has."""
+        """Number of offsets."""
         return max(0, self.end - self.start)
 
 
 def to_json(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, dict[str, int]]]:
-    """The form in which Spark keeps offsets: by topic, broker name and queue id, sorted."""
+    """Return offsets in the format of Spark's checkpoints: by topic, broker name and queue id, sorted."""
     found: dict[str, dict[str, dict[str, int]]] = {}
     for queue, offset in sorted(offsets.items()):
         found.setdefault(queue.topic, {}).setdefault(queue.broker, {})[str(queue.queue_id)] = offset
@@ -51,17 +51,17 @@ def to_json(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, dict[str
 
 
 def from_json(value: Any) -> Offsets:
-    """The offsets of that form. Raises ValueError that says what is wrong with it."""
+    """Parse offsets in that format. Raises ValueError that says what is wrong."""
     return _by_queue(value, _offset, 0)
 
 
 def positions_from(text: str) -> Offsets:
-    """Offsets as users write them: -2 is earliest, -1 latest. Raises ValueError."""
+    """Parse offsets in the users' format: -2 is earliest, -1 latest. Raises ValueError."""
     return _by_queue(_loads(text), _offset, EARLIEST_OFFSET)
 
 
 def queues_from(text: str) -> frozenset[MessageQueue]:
-    """Queues as users write them, `{"topic":{"broker":[0,1]}}`. Raises ValueError."""
+    """Parse queues in the users' format, `{"topic":{"broker":[0,1]}}`. Raises ValueError."""
     found = set()
     for topic, brokers in _object(_loads(text), "topics").items():
         for broker, ids in _object(brokers, f"brokers of topic {topic}").items():
@@ -72,7 +72,7 @@ def queues_from(text: str) -> frozenset[MessageQueue]:
 
 
 def timestamps_from(text: str) -> dict[str | MessageQueue, int]:
-    """Times (ms) as users write them, by topic or by queue. Raises ValueError."""
+    """Parse times (ms) in the users' format, by topic or by queue. Raises ValueError."""
     topics = _object(_loads(text), "topics")
     by_queue = {topic: value for topic, value in topics.items() if isinstance(value, dict)}
     found: dict[str | MessageQueue, int] = {
@@ -83,10 +83,10 @@ def timestamps_from(text: str) -> dict[str | MessageQueue, int]:
 
 
 def limited(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int], most: int) -> Offsets:
-    """Ends nearer to `start`, so that `most` offsets lie between, in proportion to what each queue has left.
+    """Move ends closer to `start`, so that `most` offsets lie between, in proportion to each queue's remaining offsets.
 
-    No queue starves: each that has anything left gets at least one offset, as long as there are enough for all of them.
-    Queues that `start` does not have begin at 0.
+    No queue starves: each queue with remaining offsets gets at least one, if there are enough for all of them. Queues
+    missing in `start` start at 0.
     """
     left = {queue: max(0, offset - start.get(queue, 0)) for queue, offset in end.items()}
     total = sum(left.values())
@@ -94,7 +94,7 @@ def limited(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int], 
         return dict(end)
     shares = {queue: size * most // total for queue, size in left.items()}
     rest = most - sum(shares.values())
-    # What rounding left over goes first to those that got nothing, then to those that lost most by it.
+    # The rest after rounding goes first to queues without a share, then to those that lost most by rounding.
     order = sorted(
         (queue for queue, size in left.items() if size > shares[queue]),
         key=lambda queue: (shares[queue] > 0, -(left[queue] * most % total), queue),

@@ -1,7 +1,7 @@
-"""How an option is declared: its name, other names, form, default and sentence, beside the attribute that holds it.
+"""Declaration of an option: its names, form, default and documentation, next to the attribute that stores it.
 
-Names are the same in any case, as everywhere in Spark. A declaration is the only place where an option is listed: what
-is read, what is refused and the page of options come from it.
+Names are case-insensitive, as everywhere in Spark. An option is listed only in its declaration. Parsing, errors and the
+page of options are derived from it.
 """
 
 import difflib
@@ -18,14 +18,14 @@ from .errors import OptionError
 T = TypeVar("T")
 
 SPARKS_OWN = frozenset({"path", "checkpointlocation", "queryname", "outputmode", "truncate", "numrows"})
-"""What Spark or its users hand to every format; here it means nothing."""
+"""Names that Spark or its users pass to every format; they have no meaning here."""
 
 REQUIRED = MISSING
 
 
 @dataclass(frozen=True)
 class Form:
-    """What a text must look like, in words, and how it is read; `read` raises ValueError."""
+    """Syntax of an option's text: a description, and a parser `read` that raises ValueError."""
 
     words: str
     read: Callable[[str], Any]
@@ -34,7 +34,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Declared:
-    """An option as it is declared; the default is REQUIRED if there is none."""
+    """Declaration of an option; the default is REQUIRED if there is none."""
 
     name: str
     form: Form
@@ -58,14 +58,14 @@ class Declared:
         return f"use {self.name}={self.form.example}" if self.form.example else "leave it out for the default"
 
     def spelt(self, name: str) -> str:
-        """One of its names as it is declared; Spark hands names over in lower case."""
+        """Return one of its names as declared; Spark passes names in lower case."""
         return next(each for each in (self.name, *self.aliases) if each.lower() == name.lower())
 
 
 def option(
     name: str, form: Form, default: Any, doc: str, *, aliases: tuple[str, ...] = (), secret: bool = False
 ) -> Any:
-    """A field of a class of options."""
+    """Declare an option as a field of a class of options."""
     declared = Declared(name, form, doc, default, aliases, secret)
     metadata = {"option": declared}
     if default is REQUIRED:
@@ -74,15 +74,16 @@ def option(
 
 
 def declared_in(cls: type) -> list[tuple[str, Declared]]:
-    """Attribute and declaration of each option of a class."""
+    """Return attribute and declaration of each option of a class."""
     known: tuple[Field[Any], ...] = fields(cls)
     return [(each.name, each.metadata["option"]) for each in known if "option" in each.metadata]
 
 
 def read_options(cls: type[T], given: Mapping[str, str], kind: str, hint: str = "") -> T:
-    """The options of a read or write (`kind`), each read by its form. `hint` is about what is missing.
+    """Parse the options of a read or write (`kind`). `hint` is appended to the error about a missing option.
 
-    Errors: OptionError for what is unknown (with the nearest name), given twice, missing, or of a wrong form.
+    Raises OptionError for an unknown option (with the nearest name), and for one that is given twice, missing or
+    malformed.
     """
     left = {name.lower(): (name, text) for name, text in given.items()}
     values: dict[str, Any] = {}
@@ -124,7 +125,7 @@ def no_such_option(name: str, text: str, kind: str, declared: Iterable[Declared]
     return f"{name}={shown}: a {kind} has no such option; {hint}"
 
 
-# forms
+# --- forms
 
 
 def _text(text: str) -> str:
@@ -144,7 +145,7 @@ FLAG = Form("true or false", _flag)
 
 
 def integer(low: int, high: int = 0x7FFFFFFF) -> Form:
-    """A whole number within bounds."""
+    """Return the form of a whole number within bounds."""
 
     def read(text: str) -> int:
         if not re.fullmatch(r"[+-]?[0-9]+", text) or not low <= int(text) <= high:
@@ -155,7 +156,7 @@ def integer(low: int, high: int = 0x7FFFFFFF) -> Form:
 
 
 def choice(*values: str) -> Form:
-    """One of some words, in any case."""
+    """Return the form of one of several words, case-insensitive."""
 
     def read(text: str) -> str:
         for value in values:

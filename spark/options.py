@@ -1,6 +1,6 @@
 """The options of reads and writes.
 
-Names of the old Apache connector come first, those of Spark's Kafka source where it had none.
+The names are those of the old Apache connector, or those of Spark's Kafka source if the connector has none.
 """
 
 import re
@@ -29,7 +29,7 @@ from .option import (
 from .schema import Wanted
 
 PULL_SIZE = 32
-"""How many messages a broker gives for one pull unless it is told otherwise (maxTransferCountOnMessageInMemory)."""
+"""Default limit of a broker for the messages of one pull (maxTransferCountOnMessageInMemory)."""
 
 DEFAULT_GROUP = "spark-rocketmq-source"
 DEFAULT_PRODUCER_GROUP = "spark-rocketmq-sink"
@@ -37,7 +37,7 @@ DEFAULT_PRODUCER_GROUP = "spark-rocketmq-sink"
 MILLISECONDS = integer(0, 1 << 53)
 
 Start = str | Offsets
-"""EARLIEST, LATEST, GROUP, or an offset (-2 earliest, -1 latest) for some queues."""
+"""EARLIEST, LATEST, GROUP, or offsets of some queues (-2 earliest, -1 latest)."""
 
 
 def _position(*words: str) -> Form:
@@ -60,7 +60,7 @@ QUEUES = Form('{"topic":{"broker":[0,1]}}', queues_from)
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionOptions:
-    """How the cluster is reached; times in ms."""
+    """Options of connections to the cluster; times in ms."""
 
     name_server: tuple[str, ...] = option(
         "nameServer",
@@ -106,11 +106,11 @@ class ConnectionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions(ConnectionOptions):
-    """What is read, from where to where, and how."""
+    """Options of reads: topics, start, end, and details of reading."""
 
     topic: str | None = option("topic", TEXT, None, "The topic to read.")
     topics: tuple[str, ...] | None = option("topics", NAMES, None, "Several topics.", aliases=("subscribe",))
-    topics_pattern: "re.Pattern[str] | None" = option(  # noqa: RUF009 - a field, as all others
+    topics_pattern: "re.Pattern[str] | None" = option(  # noqa: RUF009 - a field, like all others
         "topicsPattern",
         PATTERN,
         None,
@@ -118,14 +118,14 @@ class SourceOptions(ConnectionOptions):
         aliases=("subscribePattern",),
     )
     assign: frozenset[MessageQueue] | None = option("assign", QUEUES, None, "These queues alone.")
-    starting_offsets: Start | None = option(  # noqa: RUF009 - a field, as all others
+    starting_offsets: Start | None = option(  # noqa: RUF009 - a field, like all others
         "startingOffsets",
         STARTS,
         None,
         "Where to start; a batch at earliest, a stream at latest unless told. Queues that the JSON leaves out start at "
         "earliest; `group` starts where consumerGroup is, at earliest where it is nowhere.",
     )
-    ending_offsets: Start | None = option(  # noqa: RUF009 - a field, as all others
+    ending_offsets: Start | None = option(  # noqa: RUF009 - a field, like all others
         "endingOffsets",
         ENDS,
         None,
@@ -194,7 +194,7 @@ class SourceOptions(ConnectionOptions):
         False,
         "Show a stream's progress as offsets of consumerGroup, a batch late; never read again on recovery.",
     )
-    columns: Wanted | None = option(  # noqa: RUF009 - a field, as all others
+    columns: Wanted | None = option(  # noqa: RUF009 - a field, like all others
         "columns",
         DDL,
         None,
@@ -261,7 +261,7 @@ class SourceOptions(ConnectionOptions):
                 self._check_order("Offsets", self.starting_offsets, self.ending_offsets)
 
     def wants_topic(self, topic: str) -> bool:
-        """Whether a topic is among those to read."""
+        """True if a topic is among those to read."""
         if self.topics_pattern is not None:
             return self.topics_pattern.fullmatch(topic) is not None
         return topic in (self.named_topics or ())
@@ -278,7 +278,7 @@ class SourceOptions(ConnectionOptions):
         return None
 
     def of_batch(self) -> "SourceOptions":
-        """The same, checked for what means something to a batch alone. Errors: OptionError."""
+        """Return the options after checking those that only apply to a batch. Raises OptionError."""
         if self.starting_offsets == LATEST:
             wrong = "startingOffsets=latest: leaves a batch with nothing to read; a batch starts at earliest by default"
             raise OptionError(f"{wrong}; use startingOffsets=earliest")
@@ -297,7 +297,7 @@ class SourceOptions(ConnectionOptions):
         return self
 
     def of_stream(self) -> "SourceOptions":
-        """The same, checked for what means something to a stream alone. Errors: OptionError."""
+        """Return the options after checking those that only apply to a stream. Raises OptionError."""
         for name, value in (
             ("endingOffsets", self.ending_offsets),
             ("endingTimestamp", self.ending_timestamp),
@@ -311,7 +311,10 @@ class SourceOptions(ConnectionOptions):
         return self
 
     def _check_order(self, name: str, starts: object, ends: object) -> None:
-        """What wins over positions is not given. Negative offsets are words, not places."""
+        """Raise OptionError if a start is after its end, in options that no other one overrides.
+
+        Negative offsets are symbolic, so they are not compared.
+        """
         if not isinstance(starts, Mapping) or not isinstance(ends, Mapping):
             return
         for key, start in starts.items():
@@ -332,7 +335,7 @@ class SourceOptions(ConnectionOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SinkOptions(ConnectionOptions):
-    """Where messages go, and how surely."""
+    """Options of writes: topic, queues and delivery guarantee."""
 
     topic: str | None = option("topic", TEXT, None, "The topic of all rows; it wins over the column `topic`.")
     producer_group: str = option("producerGroup", GROUP_NAME, DEFAULT_PRODUCER_GROUP, "The group that brokers see.")
@@ -354,7 +357,7 @@ class SinkOptions(ConnectionOptions):
         "roundrobin",
         "How rows find queues that have neither queueId nor shardingKey; `hash` goes by the column `keys`.",
     )
-    columns: Wanted | None = option(  # noqa: RUF009 - a field, as all others
+    columns: Wanted | None = option(  # noqa: RUF009 - a field, like all others
         "columns", DDL, None, "The columns of a view, for its reads; a write has its own."
     )
     txn_log_path: str | None = option(
@@ -384,10 +387,10 @@ def names_server(given: Mapping[str, str]) -> bool:
 
 
 def source_options(given: Mapping[str, str], hint: str = "") -> SourceOptions:
-    """The options of a read. `hint` ends the sentence about options that are missing. Errors: OptionError."""
+    """Parse the options of a read. `hint` is appended to the error about a missing option. Raises OptionError."""
     return read_options(SourceOptions, given, "read", hint)
 
 
 def sink_options(given: Mapping[str, str], hint: str = "") -> SinkOptions:
-    """The options of a write. `hint` ends the sentence about options that are missing. Errors: OptionError."""
+    """Parse the options of a write. `hint` is appended to the error about a missing option. Raises OptionError."""
     return read_options(SinkOptions, given, "write", hint)

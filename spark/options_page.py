@@ -1,4 +1,4 @@
-"""The page of options, made from their declarations.
+"""The page of options, generated from their declarations.
 
 `python -m pyspark_rocketmq.options_page > docs/spark-options.md` writes it.
 """
@@ -20,7 +20,7 @@ _COLUMNS_HEAD = "| column | type | what it is |\n|---|---|---|"
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Render the page as Markdown."""
     shared = {name for name, _ in declared_in(ConnectionOptions)}
     return (
         "\n\n".join(

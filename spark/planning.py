@@ -1,7 +1,7 @@
-"""How ranges of queues become tasks.
+"""Division of queue ranges into tasks.
 
-A task costs Spark some 30 ms, which is the reading of several thousand messages; so small ranges share a task, and only
-what is worth it is split.
+A task costs Spark some 30 ms, in which several thousand messages could be read. So small ranges share a task, and only
+large ones are split.
 """
 
 import os
@@ -13,29 +13,31 @@ from pyspark.sql.datasource import InputPartition
 from .offsets import Range
 
 TASK_SIZE = 20_000
-"""Offsets for which a task of its own is worth starting."""
+"""Number of offsets that justifies a task of its own."""
 
 SPREAD_SIZE = 200_000
-"""Offsets for a task of which there are more than processors: then what takes longer than the rest evens out, for which
-a second round of smaller reads costs too much."""
+"""Offsets per task if there are more tasks than processors.
+
+Further tasks then compensate for slower ones; with smaller reads a second round of tasks costs too much.
+"""
 
 CRUMB = 0.1
-"""A rest of a range smaller than this part of a task stays with its neighbour."""
+"""A remainder of a range smaller than this fraction of a task is not split off."""
 
 
 @dataclass
 class RangePartition(InputPartition):
-    """The ranges of one task, and the addresses of their brokers when the task was planned."""
+    """The ranges of one task, and the addresses of their brokers at planning time."""
 
     ranges: tuple[Range, ...]
     addresses: Mapping[str, str]
 
 
 def plan(ranges: Iterable[Range], least: int | None = None, most: int | None = None) -> list[tuple[Range, ...]]:
-    """The ranges of each task; between them they have every offset once, and each is in the order of offsets.
+    """Return the ranges of each task: together they contain every offset once, and each is in the order of offsets.
 
-    Empty ranges are left out. `least` and `most` bound the number of tasks; as many as there are offsets at most, and
-    without `most` the processors here, for large reads twice as many.
+    Empty ranges are left out. `least` and `most` bound the number of tasks, which never exceeds the number of offsets.
+    The default of `most` is the number of processors, or twice that for large reads.
     """
     whole = sorted(each for each in ranges if each.size)
     total = sum(each.size for each in whole)

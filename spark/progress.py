@@ -1,4 +1,4 @@
-"""Progress of streams shown to brokers as soon as Spark tells of it, the last batch included."""
+"""Listener that commits the progress of streams to brokers as soon as Spark reports it, including the last batch."""
 
 import json
 import logging
@@ -21,10 +21,10 @@ _log = logging.getLogger("pyspark_rocketmq")
 
 
 class RocketMQProgressListener(StreamingQueryListener):
-    """Notes the ends of finished micro-batches as offsets of a group, for people and tools.
+    """Commits the end offsets of finished micro-batches for a group, for people and tools.
 
-    `options` are those of the read; `consumerGroup` is needed. It runs in the driver, listens to all queries of its
-    session, and uses what it hears of topics that the options name. Failing to show progress is a warning.
+    `options` are those of the read; `consumerGroup` is required. The listener runs in the driver and receives events of
+    all queries of its session. It uses the topics that the options name. A failed commit is only logged as a warning.
 
         spark.streams.addListener(RocketMQProgressListener({"nameServer": ..., "topic": ..., "consumerGroup": ...}))
     """
@@ -33,10 +33,10 @@ class RocketMQProgressListener(StreamingQueryListener):
         self._options: SourceOptions = source_options({**options, "commitOffsetsToBroker": "true"})
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Nothing is done yet."""
+        """No-op: there is no progress yet."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """A micro-batch is done."""
+        """Commit the end offsets of a finished micro-batch."""
         found: Offsets = {}
         for source in event.progress.sources:
             found.update(self._offsets(source.endOffset))
@@ -44,16 +44,16 @@ class RocketMQProgressListener(StreamingQueryListener):
             self._show(found)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Nothing has come."""
+        """No-op: no new messages."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """What was done is shown already."""
+        """No-op: all progress is already committed."""
 
     def _offsets(self, text: str | None) -> Offsets:
         try:
             found = from_json(json.loads(text or "{}"))
         except ValueError:
-            return {}  # of a source of another kind
+            return {}  # of another kind of source
         return {queue: offset for queue, offset in found.items() if self._options.wants_topic(queue.topic)}
 
     def _show(self, offsets: Offsets) -> None:

@@ -1,6 +1,6 @@
-"""Filters of a query that leave out queues or cut ranges before anything is read.
+"""Query filters that exclude queues or cut ranges before messages are read.
 
-Spark applies all of them again, so each may be used as far as it helps.
+Spark applies all filters again, so each may be used partially.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ _OF_QUEUES = {"topic": "topic", "brokerName": "broker", "queueId": "queue_id"}
 
 @dataclass
 class Pushed:
-    """What filters say about queues, offsets (`low <= offset < high`) and store times in ms (the same)."""
+    """Restrictions by filters: queues, offsets (`low <= offset < high`) and store times in ms (likewise)."""
 
     queues: dict[str, set[Any]] = field(default_factory=dict)
     low: int = 0
@@ -37,7 +37,7 @@ class Pushed:
     tags: frozenset[str] | None = None
 
     def note(self, filters: Iterable[Filter]) -> None:
-        """Use what can be used of filters that all hold."""
+        """Add the supported filters; all of them apply."""
         for each in filters:
             column = ".".join(getattr(each, "attribute", ()))
             values = _values(each)
@@ -52,11 +52,11 @@ class Pushed:
                 self._times(each)
 
     def wants(self, queue: MessageQueue) -> bool:
-        """Whether a queue can have anything that the filters leave."""
+        """True if a queue can contain messages that pass the filters."""
         return all(getattr(queue, _OF_QUEUES[column]) in values for column, values in self.queues.items())
 
     def cut(self, cluster: Cluster, whole: Range) -> Range:
-        """The part of a range that can have anything that the filters leave."""
+        """Return the part of a range that can contain messages that pass the filters."""
         start, end = max(whole.start, self.low), min(whole.end, self.high)
         if start < end and self.since_ms is not None:
             start = max(start, cluster.offsets_at({whole.queue: self.since_ms})[whole.queue])
@@ -65,7 +65,7 @@ class Pushed:
         return Range(whole.queue, start, max(start, end))
 
     def expression(self) -> str | None:
-        """The tags as a broker filters by them; None if no filter says anything of tags, or none can be said."""
+        """Return the tags as a broker's filter expression; None without tag filters, or if it cannot be expressed."""
         if not self.tags or any("|" in tag or not tag.strip() or tag != tag.strip() for tag in self.tags):
             return None
         return " || ".join(sorted(self.tags))
@@ -85,7 +85,7 @@ class Pushed:
         value = getattr(each, "value", None)
         if not isinstance(value, datetime):
             return
-        # Spark has microseconds, brokers milliseconds: rounded so that nothing is left out.
+        # Spark has microseconds, brokers milliseconds: rounded so that no message is excluded wrongly.
         at_ms = (value - EPOCH) // timedelta(milliseconds=1)
         if isinstance(each, EqualTo | GreaterThan | GreaterThanOrEqual):
             self.since_ms = max(self.since_ms or 0, at_ms)

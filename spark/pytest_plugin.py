@@ -1,6 +1,6 @@
 """The pytest plugin: fixtures `spark_rocketmq`, `spark_rocketmq_session` and `spark_rocketmq_configuration`.
 
-Every pytest run of an environment that has the package imports this module; Spark is imported when a fixture is used.
+Every pytest run imports this module if the package is installed; Spark is imported only when a fixture is used.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark_rocketmq_configuration() -> Mapping[str, str]:
-    """Spark's configuration besides what makes tests fast: override it in a conftest."""
+    """Spark configuration in addition to the defaults for fast tests: override it in a conftest."""
     return {}
 
 
@@ -26,10 +26,10 @@ def spark_rocketmq_configuration() -> Mapping[str, str]:
 def spark_rocketmq_session(
     spark_rocketmq_configuration: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> "Iterator[SparkSession]":
-    """One Spark session on two threads for the whole run, because it takes seconds to start."""
+    """One Spark session with two threads for the whole run, because it takes seconds to start."""
     from .testing import start_session
 
-    # Spark would make a folder for tables in the working directory.
+    # Otherwise Spark would create a folder for tables in the working directory.
     folder = tmp_path_factory.mktemp("spark-warehouse")
     spark = start_session({"spark.sql.warehouse.dir": str(folder), **spark_rocketmq_configuration})
     yield spark
@@ -40,7 +40,7 @@ def spark_rocketmq_session(
 def spark_rocketmq(
     spark_rocketmq_session: "SparkSession", rocketmq: "Emulator", tmp_path: Path
 ) -> "Iterator[SparkRocketMQ]":
-    """The session, a fresh emulator, a folder for checkpoints; queries that still run are stopped after the test."""
+    """The session, a new emulator and a folder for checkpoints; queries that still run are stopped after the test."""
     from .testing import SparkRocketMQ
 
     yield SparkRocketMQ(spark_rocketmq_session, rocketmq, tmp_path)

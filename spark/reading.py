@@ -1,9 +1,9 @@
-"""Reading a range of a queue: several pulls under way, put together again in the order of offsets.
+"""Reads a range of a queue with several pulls in flight, whose responses are put in the order of offsets.
 
-Each pull asks for a stretch whose start is a guess that the one before ends where it should. A broker may give less
-(its own limits, large bodies, filters); then what is missing is asked for before anything after it is handed out, and
-the next guesses are shorter. With a filter an answer may reach further than asked; what was read twice is left out.
-Source: PullMessageProcessor, PullMessageResponseHeader (5.3.3).
+The start of each pull assumes that the previous one returns all its messages. A broker may return fewer (its own
+limits, large bodies, filters). Then the missing messages are requested before later ones are yielded, and the next
+pulls are shorter. With a filter a response may extend past the requested end; messages read twice are left out. Source:
+PullMessageProcessor, PullMessageResponseHeader (5.3.3).
 """
 
 import time
@@ -23,23 +23,27 @@ from .offsets import Range
 from .options import PULL_SIZE, SourceOptions
 
 FLAG_SUBSCRIPTION = 0x4
-"""The pull carries its subscription, so that no heartbeat has to have told it."""
+"""The pull contains its subscription, so no heartbeat is needed before."""
 
 STRIDE_MAX = 16384
 GROW_AFTER = 16
-"""After so many answers in a row that gave all that was asked for, more is asked for; each time that this fails, after
-twice as many."""
+"""Number of complete responses in a row after which the pull size grows.
+
+After each failed increase the number doubles.
+"""
 PATIENCE_MAX = 4096
 
 WINDOW_MIN = 8
 WINDOW_MESSAGES = 2048
 WINDOW_BYTES = 16 << 20
-"""Pulls under way at least, messages that they ask for, and bytes of their answers, unless the options say otherwise: a
-write for many small pulls costs both ends less, and answers to many large ones would fill memory while the first of
-them is completed."""
+"""Minimum of pulls in flight, and limits of their messages and response bytes, unless an option sets the window.
+
+One write for many small pulls costs both ends less. Responses to many large ones would fill the memory while the first
+of them is completed.
+"""
 
 REMOVED = "MESSAGE_WAS_REMOVING"
-"""The remark of an answer without messages because their file is gone, not because none matched."""
+"""Remark of a response that is empty because the file was deleted, not because no message matched."""
 
 FOUND = ResponseCode.SUCCESS
 NOTHING_MATCHED = ResponseCode.PULL_RETRY_IMMEDIATELY
@@ -48,13 +52,13 @@ MOVED = ResponseCode.PULL_OFFSET_MOVED
 
 
 class Piece(NamedTuple):
-    """Records of an answer; those with `low <= offset < high` are meant."""
+    """Records of a response; only those with `low <= offset < high` count."""
 
     records: bytes
     low: int
     high: int
     dense: bool
-    """Whether every offset between has a message, because none was filtered out."""
+    """True if every offset in between has a message, because no filter is used."""
 
 
 class _Pull(NamedTuple):
@@ -67,7 +71,7 @@ Connect = Callable[[], RemotingClient]
 
 
 class RangeReader:
-    """Reads one range. `connect` gives the connection to its broker, a fresh one after `disconnect`."""
+    """Reads one range. `connect` returns the connection to its broker, a new one after `disconnect`."""
 
     def __init__(self, wanted: Range, options: SourceOptions, connect: Connect, disconnect: Callable[[], None]) -> None:
         self._range = wanted
@@ -83,8 +87,8 @@ class RangeReader:
         self._patience = GROW_AFTER
         self._failures = 0
         self._largest = 0
-        """Bytes of the largest answer so far."""
-        self._window = options.pull_window or WINDOW_MIN  # until the first answers tell
+        """Bytes of the largest response so far."""
+        self._window = options.pull_window or WINDOW_MIN  # until the first responses determine it
         self._fields = {
             "consumerGroup": options.consumer_group,
             "topic": wanted.queue.topic,
@@ -98,7 +102,7 @@ class RangeReader:
         }
 
     def pieces(self) -> Iterator[Piece]:
-        """The records of the range in order. Errors: DataLossError, ClusterError."""
+        """Yield the records of the range in order. Raises DataLossError, ClusterError."""
         end = self._range.end
         while self._at < end:
             try:
@@ -116,12 +120,12 @@ class RangeReader:
         pull = self._pulls.popleft()
         answer = client.collect(pull.opaque, self._options.pull_timeout_ms / 1000)
         if pull.end <= self._at:
-            return None  # an earlier answer, filtered, reached further than this one
+            return None  # an earlier, filtered response already covered this one
         code = answer.code
         if code == FOUND or (code == NOTHING_MATCHED and self._filters and answer.remark != REMOVED):
             return self._arrived(client, pull, answer)
         if code == NOTHING_THERE:
-            # Either the broker is not done with loading its queues, or the messages are gone.
+            # Either the broker is still loading its queues, or the messages were deleted.
             if self._failures < self._options.retries:
                 raise TemporaryError(self._where(said(answer)))
             self._lost(answer)
@@ -150,7 +154,7 @@ class RangeReader:
         return Piece(answer.body, low, high, not self._filters) if answer.code == FOUND else None
 
     def _tune(self, pull: _Pull, reached: int) -> None:
-        """Ask for as much as brokers give: less after a short answer, more after many full ones."""
+        """Adapt the pull size to the broker: smaller after a short response, larger after many complete ones."""
         if reached < pull.end:
             if self._full or reached - pull.start < self._stride:
                 self._patience = min(2 * self._patience, PATIENCE_MAX)
@@ -166,7 +170,7 @@ class RangeReader:
                 self._fit_window()
 
     def _fill(self, client: RemotingClient) -> None:
-        """Keep the window full; asked for in halves of it, because one write for several pulls costs less."""
+        """Keep the window full. Pulls are sent in halves of the window, because one write for several costs less."""
         window = self._window
         room = window - len(self._pulls)
         if self._pulls and room < max(1, window // 2):
@@ -185,7 +189,7 @@ class RangeReader:
             raise AssertionError(f"nothing is asked for at {self._at} of {self._range}")
 
     def _fit_window(self) -> None:
-        """What is asked for has changed, or how large answers are."""
+        """Adapt the window to the pull size and to the size of responses."""
         if self._options.pull_window is None and self._largest:
             most = min(WINDOW_MESSAGES // max(self._stride, PULL_SIZE), WINDOW_BYTES // self._largest)
             self._window = max(WINDOW_MIN, most)
@@ -211,7 +215,7 @@ class RangeReader:
             self._pulls.extend(made)
 
     def _lost(self, answer: RemotingCommand) -> None:
-        """Messages at the position are gone: raise, or go on where the broker has some."""
+        """Handle deleted messages at the current offset: raise, or continue at the first offset that the broker has."""
         fields = answer.ext_fields or {}
         low, high = int(fields.get("minOffset", 0)), int(fields.get("maxOffset", 0))
         text = self._where(f"offset {self._at} is gone, the broker has {low} to {high}")
@@ -233,7 +237,7 @@ class RangeReader:
         time.sleep(self._options.retry_interval_ms / 1000)
 
     def _restart(self, at: int) -> None:
-        """Go on at an offset with no pull under way; answers that still come belong to nobody."""
+        """Continue at an offset with no pull in flight; late responses are ignored."""
         if self._pulls:
             self._disconnect()
         self._pulls.clear()

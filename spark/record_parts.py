@@ -1,7 +1,7 @@
-"""The parts of many stored records as Arrow arrays, cut out without a loop of Python's.
+"""Parts of many stored records as Arrow arrays, extracted without a Python loop.
 
-Records, bodies and properties are arrays of bytes over the answers as they came; a number of the head is cut out of
-all records at once, and its bytes are turned, because the protocol writes the highest first.
+Records, bodies and properties are arrays of bytes over the original responses. A number in the head is extracted from
+all records at once, and its bytes are swapped, because the protocol is big-endian.
 """
 
 import sys
@@ -16,11 +16,11 @@ from .stored import FIELDS, HEAD_BYTES, Records
 _NUMBERS = {4: ("i", pa.int32()), 8: ("q", pa.int64())}
 _PIECES = 5
 _BODY, _TEXT, _LAST = 2, 4, 5
-"""Of each record; the first piece of all is the joint."""
+"""Positions among the pieces of each record; the very first piece is the joint."""
 
 
 class RecordParts:
-    """What `records` say."""
+    """Columns of `records`."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
@@ -31,7 +31,7 @@ class RecordParts:
         return len(self._records.body_ends)
 
     def numbers(self, name: str) -> pa.Array:
-        """A number of each head."""
+        """Return a number of each head."""
         at, size = FIELDS[name]
         code, kind = _NUMBERS[size]
         found = array(code)
@@ -41,7 +41,7 @@ class RecordParts:
         return pa.Array.from_buffers(kind, len(self), [None, pa.py_buffer(found)])
 
     def hosts(self, name: str) -> list[bytes]:
-        """Packed addresses: `bornHost` or `storeHost`."""
+        """Return packed addresses: `bornHost` or `storeHost`."""
         at, size = FIELDS[name]
         found: list[bytes] = pc.binary_slice(self._whole, at, at + size).to_pylist()
         for number, (born_host, store_host) in self._records.odd_hosts.items():
@@ -50,20 +50,20 @@ class RecordParts:
 
     @property
     def bodies(self) -> pa.Array:
-        """The bodies."""
+        """The bodies of the records."""
         return self._pieces.take(_each(_BODY, 0, len(self)))
 
     @cached_property
     def properties(self) -> list[bytes]:
-        """The texts of the properties."""
+        """The property strings of the records."""
         after, starts = self._records.properties_after, self._records.starts
         data = self._records.data
         return [data[end + after : stop] for end, stop in zip(self._records.body_ends, starts[1:], strict=True)]
 
     def joined_properties(self, start: int, count: int) -> bytes | None:
-        """The texts of some records, each with `JOINT` in place of the separator behind its last pair.
+        """Return the property strings of some records, each with `JOINT` instead of the separator after its last pair.
 
-        None if a text has no such separator.
+        None if a string does not end with that separator.
         """
         lasts = self._pieces.take(_each(_LAST, start, count))
         if _content(lasts) != b"\x02" * count:
@@ -71,13 +71,13 @@ class RecordParts:
         return _content(self._pieces.take(_each_with_joint(start, count)))
 
     def _cut(self, at: int, size: int) -> memoryview:
-        """The same bytes of each record, one after the other."""
+        """Return the same bytes of each record, concatenated."""
         found = pc.binary_slice(self._whole, at, at + size)
         return memoryview(found.buffers()[2])[: size * len(self)]
 
     @cached_property
     def _pieces(self) -> pa.Array:
-        """The joint; then head, body, topic, properties without their last byte, and that byte of each record."""
+        """The joint, then for each record: head, body, topic, properties without their last byte, and that byte."""
         starts, body_ends = self._records.starts, self._records.body_ends
         cuts = array("i", bytes(4 * (_PIECES * len(self) + 2)))
         cuts[1::_PIECES] = starts
@@ -94,12 +94,12 @@ def _bytes_between(cuts: "array[int]", data: pa.Buffer) -> pa.Array:
 
 
 def _each(piece: int, start: int, count: int) -> pa.Array:
-    """The numbers of a piece of so many records."""
+    """Return the indexes of one piece of `count` records."""
     return _all_numbers(piece, _power_of_two(start + count)).slice(start, count)
 
 
 def _each_with_joint(start: int, count: int) -> pa.Array:
-    """The same for texts of properties, with the joint behind each."""
+    """Return the indexes of property strings, each followed by the joint."""
     return _all_with_joint(_power_of_two(start + count)).slice(2 * start, 2 * count)
 
 
@@ -116,12 +116,12 @@ def _all_with_joint(count: int) -> pa.Array:
 
 
 def _power_of_two(least: int) -> int:
-    """Batches have all sizes; few are enough to take what is needed from."""
+    """Round up to a power of two: batches have any size, but few index arrays are cached."""
     return 1 << (least - 1).bit_length()
 
 
 def _content(found: pa.Array) -> bytes:
-    """The bytes of all values, which were just put together."""
+    """Return the bytes of all values of a newly built array."""
     ends = memoryview(found.buffers()[1]).cast("B").cast("i")
     return bytes(memoryview(found.buffers()[2])[: ends[len(found)]])
 

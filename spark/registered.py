@@ -1,7 +1,7 @@
-"""The data source that `register` hands to a session: pickled by value, so that a worker can say what it lacks.
+"""The data source that `register` gives to a session, pickled by value so that a worker can report a missing package.
 
-Spark unpickles the class in a worker whose interpreter may be another one than the program's. A class that is pickled
-by reference fails there before any code of it runs, with a traceback that names neither interpreter.
+Spark unpickles the class in a worker whose interpreter may differ from the program's. A class pickled by reference
+fails there before any of its code runs, with a traceback that names neither interpreter.
 """
 
 import sys
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def data_source(program: str) -> type[DataSource]:
-    """The class for sessions of a program that runs with the interpreter `program`."""
+    """Create the class for sessions of a program that runs with the interpreter `program`."""
 
     class RegisteredSource(DataSource):
-        """Loads the data source where it is needed, and passes everything on to it."""
+        """Loads the data source on demand, and delegates to it."""
 
         def __init__(self, options: dict[str, str]) -> None:
             super().__init__(options)

@@ -1,16 +1,16 @@
-"""Sending again what was recorded: to another cluster or topic, in the old order, at the old pace or another one.
+"""Replays recorded messages: to another cluster or topic, in the original order, at the original or another pace.
 
-What is replayed are rows of the source with its columns, read from topics or kept as Parquet:
+The input consists of rows of the source with its columns, read from topics or stored as Parquet:
 
     recorded = spark.read.format("rocketmq").options(nameServer=..., topic="orders", includeMetadata="true").load()
     recorded.write.parquet("orders.parquet")
     replay(spark.read.parquet("orders.parquet"), {"nameServer": "127.0.0.1:9876", "topic": "again"}, speed=10)
 
-Each queue is sent by one task, in the order of its offsets, to one queue; or each sharding key is. A message has its
-body, keys, tag, sharding key and properties, but a new id; the old one is its property REPLAYED_MSG_ID. What was
-delayed has waited already, so it is not delayed again. A task that Spark runs again sends its messages again.
+One task sends each queue, in the order of its offsets, to one queue; or each sharding key. A message keeps its body,
+keys, tag, sharding key and properties, but has a new id; the old one is its property REPLAYED_MSG_ID. Delayed messages
+are not delayed again. If Spark retries a task, its messages are sent again.
 
-What is recorded is read twice: a topic that still grows is kept as Parquet first, or bounded by `endingOffsets`.
+The recording is read twice, so store a growing topic as Parquet first, or limit it with `endingOffsets`.
 """
 
 import time
@@ -35,9 +35,9 @@ from .writer import row_reader, task_number
 NEEDED = ("topic", "body", "properties", "brokerName", "queueId", "queueOffset", "storeTimestamp")
 """The columns of the source that a replay needs."""
 MSG_ID = "REPLAYED_MSG_ID"
-"""The property with the id of the message that was recorded."""
+"""Property with the id of the recorded message."""
 LEAD_S = 2.0
-"""How long after rows are in order the first message is due, so that all tasks are there by then."""
+"""Seconds from the end of sorting until the first message is due, so that all tasks have started by then."""
 QUEUE: Final = "queue"
 KEY: Final = "key"
 Kept = Literal["queue", "key"]
@@ -45,12 +45,12 @@ Kept = Literal["queue", "key"]
 _DUE = "due_us"
 _ARROW = {"properties": pa.map_(pa.string(), pa.string()), "queueId": pa.int32(), "shardingKey": pa.string()}
 BATCH_ROWS = 1000
-"""So many rows are looked at before the first of them is sent."""
+"""Number of rows that are checked before the first of them is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What a replay did: how many messages, in how many tasks, and how far the worst of them was behind its time."""
+    """Result of a replay: number of messages and tasks, and the largest delay of a message."""
 
     messages: int
     tasks: int
@@ -67,10 +67,10 @@ def replay(
 ) -> Replayed:
     """Send recorded messages again, with the options of a write.
 
-    `speed` 1 is the recorded pace, by `storeTimestamp`; 10 is ten times as fast; None as fast as it goes. `keep` is
-    what stays in order: all of a queue, or all of a sharding key (messages without one go anywhere). `tasks`: how many
-    send at a time, by default as many as Spark runs at once; paced ones must all run at once. Errors: OptionError,
-    SchemaError, ClusterError; RowError and SendError inside Spark's PythonException.
+    `speed` 1 is the recorded pace, by `storeTimestamp`; 10 is ten times as fast; None means no pacing. `keep` selects
+    the order that is preserved: all messages of a queue, or all of a sharding key (messages without one go anywhere).
+    `tasks`: number of parallel senders, by default as many as Spark runs at once. With pacing all tasks must run at
+    once. Raises OptionError, SchemaError, ClusterError; RowError and SendError inside Spark's PythonException.
     """
     checked = sink_options(dict(options))
     if speed is not None and not speed > 0:
@@ -96,7 +96,7 @@ def replay(
     rows = rows.drop("lane", "queueOffset")
     if speed is None:
         return _carried_out(rows, _task(checked, 0, 0.0, None))
-    # Rows are brought into their order before the clock starts.
+    # Rows are sorted before the clock starts.
     rows = rows.persist(StorageLevel.DISK_ONLY)
     try:
         first = rows.agg(F.min(_DUE)).first()
@@ -116,7 +116,7 @@ def _carried_out(rows: DataFrame, task: "Task") -> Replayed:
 
 
 def _rows(recorded: DataFrame, options: SinkOptions, keep: Kept) -> DataFrame:
-    """Rows as the sink takes them, with `due_us`, `lane` (what stays in order) and `queueOffset`."""
+    """Return rows as the sink expects them, with `due_us`, `lane` (the unit of order) and `queueOffset`."""
     types = dict(recorded.dtypes)
     missing = [name for name in NEEDED if name not in types]
     if missing:
@@ -124,7 +124,7 @@ def _rows(recorded: DataFrame, options: SinkOptions, keep: Kept) -> DataFrame:
     if types["storeTimestamp"] != "timestamp":
         raise SchemaError(f"storeTimestamp is {types['storeTimestamp']}; in what the source reads it is timestamp")
     queue = ("topic", "brokerName", "queueId")
-    # A queue keeps its order even if the clock of its broker was set back.
+    # A queue keeps its order even if its broker's clock was set back.
     until_here = Window.partitionBy(*queue).orderBy("queueOffset").rowsBetween(Window.unboundedPreceding, 0)
     rows = recorded.select(
         *queue,
@@ -148,13 +148,13 @@ def _rows(recorded: DataFrame, options: SinkOptions, keep: Kept) -> DataFrame:
 
 
 def _properties(type_: str) -> Column:
-    """The properties as a map, however they were read."""
+    """Return the properties as a map, in whichever form they were read."""
     column = F.col("properties")
     return column if type_.startswith("map") else F.from_json(column, "map<string,string>")
 
 
 def _targets(recorded: DataFrame, options: SinkOptions) -> DataFrame:
-    """Which queue of its target gets the messages of each queue. Errors: ClusterError."""
+    """Return the target queue for the messages of each queue. Raises ClusterError."""
     queues = sorted(tuple(row) for row in recorded.select("topic", "brokerName", "queueId").distinct().collect())
     taken: dict[str, int] = {}
     found = []
@@ -170,7 +170,7 @@ def _targets(recorded: DataFrame, options: SinkOptions) -> DataFrame:
 
 
 def _writable(cluster: Cluster, options: SinkOptions, topic: str) -> int:
-    """How many queues of a topic can be written. Errors: ClusterError."""
+    """Return the number of writable queues of a topic. Raises ClusterError."""
     route = cluster.route(topic)
     if route is None or not route.writable:
         raise ClusterError(f"topic {topic} cannot be written by {', '.join(options.name_server)}; create it first")
@@ -178,9 +178,9 @@ def _writable(cluster: Cluster, options: SinkOptions, topic: str) -> int:
 
 
 class Pace:
-    """When messages are due: the first, of `first_us`, at `begin_s` by the clock, others as much later over `speed`.
+    """Due times of messages: `begin_s` for the first (`first_us`), for others later by their distance / `speed`.
 
-    Without `speed` all are due at once.
+    Without `speed` all messages are due at once.
     """
 
     def __init__(
@@ -197,10 +197,10 @@ class Pace:
         self._clock = clock
         self._sleep = sleep
         self.late_s = 0.0
-        """How far the worst message was behind its time."""
+        """The largest delay of a message."""
 
     def wait(self, dues_us: Sequence[int], at: int) -> int:
-        """Wait until the message at a place is due; returns the place of the first one after it that is not."""
+        """Wait until the message at an index is due; returns the index of the next message that is not due yet."""
         if self._speed is None:
             return len(dues_us)
         left = self._due_s(dues_us[at]) - self._clock()
@@ -222,9 +222,9 @@ Task = Callable[[Iterable[Row]], Iterator[tuple[int, float]]]
 
 
 def _task(options: SinkOptions, first_us: int, begin_s: float, speed: float | None) -> Task:
-    """What a task does with its rows: it sends them, and tells how many there were and how late the worst was.
+    """Return the function of a task: it sends its rows, and returns their number and the largest delay.
 
-    Rows come one by one, because functions over Arrow batches need pandas, which nothing else here does.
+    Rows are processed one by one, because functions over Arrow batches need pandas, which nothing else here does.
     """
 
     def send(rows: Iterable[Row]) -> Iterator[tuple[int, float]]:
@@ -253,7 +253,7 @@ def _in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def _batch(rows: Sequence[Row]) -> pa.RecordBatch:
-    """Rows as the reader of the sink wants them."""
+    """Convert rows into the form that the sink's reader expects."""
     names = [name for name in rows[0].__fields__ if name != _DUE]
     return pa.RecordBatch.from_arrays(
         [pa.array([_plain(row[name]) for row in rows], _ARROW.get(name)) for name in names], names=names

@@ -1,4 +1,4 @@
-"""The command `rocketmq-replay`: a recording, or a range of a topic, is sent again."""
+"""The command `rocketmq-replay`: sends a recording, or a range of a topic, again."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SENT, FAILED, UNUSABLE = 0, 1, 2
-"""Exit codes: all is acknowledged; the sending failed; the command line or what it names cannot be used."""
+"""Exit codes: all messages acknowledged; sending failed; the command line or an input cannot be used."""
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 
 
@@ -141,7 +141,7 @@ def _run(options: argparse.Namespace) -> int:
             if options.save:
                 writer = recorded.write.mode("errorifexists")
                 (writer.json if options.save.endswith(".jsonl") else writer.parquet)(options.save)
-                # What was kept is what is sent, though the topic grows.
+                # The stored rows are sent, even if the topic grows meanwhile.
                 recorded = _kept(spark, options.save)
             if options.target is None:
                 print(f"{recorded.count()} messages kept in {options.save}")
@@ -162,7 +162,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _recorded(spark: "SparkSession", options: argparse.Namespace) -> "DataFrame":
-    """The rows to send again."""
+    """Return the rows to send again."""
     if options.recordings:
         first, *others = (_kept(spark, path) for path in options.recordings)
         for other in others:
@@ -196,7 +196,7 @@ def _session(options: argparse.Namespace, folder: str) -> "SparkSession":
 
 
 def _reason(error: Exception) -> str:
-    """The sentence of ours in what Spark says around it, else Spark's first line."""
+    """Extract this package's sentence from Spark's error, or else its first line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     ours = [line for line in lines if line.startswith("pyspark_rocketmq.errors.")]
     return ours[-1].partition(": ")[2] if ours else lines[0]

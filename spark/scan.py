@@ -1,4 +1,4 @@
-"""Which queues a read has, where it starts and where it ends, as the options say it."""
+"""Queues of a read, and their start and end offsets, according to the options."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,10 +18,10 @@ from .options import SourceOptions, Start
 
 
 def find_queues(cluster: Cluster, options: SourceOptions) -> tuple[MessageQueue, ...]:
-    """The queues to read, sorted; with a pattern there may be none yet.
+    """Return the queues to read, sorted; with a pattern there may be none yet.
 
-    Errors: ClusterError for a topic without route, for an assigned queue that is not there, and for an expression that
-    brokers do not take.
+    Raises ClusterError for a topic without route, for an assigned queue that does not exist, and for an expression that
+    brokers reject.
     """
     named = options.named_topics
     found: list[MessageQueue] = []
@@ -44,9 +44,9 @@ def find_queues(cluster: Cluster, options: SourceOptions) -> tuple[MessageQueue,
 
 
 def find_starts(cluster: Cluster, options: SourceOptions, queues: Iterable[MessageQueue], otherwise: str) -> Offsets:
-    """Where each queue starts; `otherwise` (earliest, latest) is where without any option.
+    """Return the start of each queue; `otherwise` (earliest, latest) applies if no option is given.
 
-    Errors: OptionError, ClusterError; DataLossError for an offset that the broker does not have.
+    Raises OptionError, ClusterError; DataLossError for an offset that the broker does not have.
     """
     start: Start = options.starting_offsets if options.starting_offsets is not None else otherwise
     return _positions(
@@ -61,7 +61,7 @@ def find_starts(cluster: Cluster, options: SourceOptions, queues: Iterable[Messa
 
 
 def find_ends(cluster: Cluster, options: SourceOptions, queues: Iterable[MessageQueue]) -> Offsets:
-    """Where a batch ends in each queue, exclusive. Errors: as of `find_starts`."""
+    """Return the end of a batch in each queue, exclusive. Raises the errors of `find_starts`."""
     end: Start = options.ending_offsets if options.ending_offsets is not None else LATEST
     return _positions(
         cluster, options, tuple(queues), "ending", options.ending_timestamp, options.ending_offsets_by_timestamp, end
@@ -91,7 +91,8 @@ def _positions(
         given = {queue: position.get(queue, unnamed) for queue in rest}
     elif position == GROUP:
         known = cluster.group_offsets(options.consumer_group, rest)
-        # A group may be behind what is stored, or ahead after a broker has lost something: it starts where it can.
+        # A group may be behind the stored messages, or ahead if a broker lost some; it starts at the nearest stored
+        # offset.
         given = {
             queue: min(max(known[queue], low[queue]), high[queue]) if queue in known else EARLIEST_OFFSET
             for queue in rest
@@ -115,7 +116,7 @@ def _positions(
 
 
 def _times(timestamps: Mapping[Any, int], queues: Iterable[MessageQueue]) -> dict[MessageQueue, int]:
-    """A time for a queue wins over one for its topic."""
+    """Return the time for each queue; its own time takes precedence over that of its topic."""
     found = {}
     for queue in queues:
         at = timestamps.get(queue, timestamps.get(queue.topic))

@@ -1,6 +1,6 @@
-"""The columns of the source: names, types, and which types a user's own schema may give them.
+"""The columns of the source: names, types, and the types that a user's schema may request.
 
-It knows neither Spark nor Arrow by import: types are named as Spark's DDL names them.
+This module must import neither Spark nor Arrow: types have their names in Spark's DDL.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ MAP = "map<string,string>"
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its usual type first, then others that a user's schema may ask for."""
+    """A column: its default type first, then others that a user's schema may request."""
 
     name: str
     types: tuple[str, ...]
@@ -37,7 +37,7 @@ MESSAGE = (
     Column("bornTimestamp", (TIMESTAMP,), "When it was sent, by the sender's clock."),
     Column("storeTimestamp", (TIMESTAMP,), "When it was stored, by the broker's clock."),
 )
-"""What every read has, in the order of the old Apache connector."""
+"""Columns of every read, in the order of the old Apache connector."""
 
 METADATA = (
     Column("msgId", (STRING,), "The sender's id; the broker's where there is none."),
@@ -52,7 +52,7 @@ METADATA = (
     Column("storeHost", (STRING,), "The broker's address and port."),
     Column("messageGroup", (STRING,), "The sharding key."),
 )
-"""What includeMetadata=true appends, and what a user's own schema may name at any time."""
+"""Columns that includeMetadata=true appends, and that a user's schema may always name."""
 
 COLUMNS = {column.name: column for column in (*MESSAGE, *METADATA)}
 
@@ -61,27 +61,27 @@ WRITE_ONLY = {
     "delayLevel": "a read has it in column properties, as DELAY",
     "deliverTimeMs": "a read has it in column properties, as TIMER_DELIVER_MS",
 }
-"""Columns that only a write has, and where a read finds their values."""
+"""Columns of writes only, and where a read returns their values."""
 
 Wanted = tuple[tuple[str, str], ...]
-"""Columns to make: name and type."""
+"""Requested columns: name and type."""
 
 _OTHER_NAMES = {"long": LONG, "integer": INT}
 
 
 def columns_of_read(include_metadata: bool) -> Wanted:
-    """The columns of a read that asks for none by name."""
+    """Return the columns of a read that names none."""
     columns = MESSAGE + METADATA if include_metadata else MESSAGE
     return tuple((column.name, column.types[0]) for column in columns)
 
 
 def ddl(columns: Wanted) -> str:
-    """A schema as Spark reads it."""
+    """Return a schema in Spark's DDL."""
     return ", ".join(f"{name} {kind}" for name, kind in columns)
 
 
 def parse(text: str) -> Wanted:
-    """Columns as in `body STRING, properties MAP<STRING, STRING>`. Raises ValueError."""
+    """Parse columns as in `body STRING, properties MAP<STRING, STRING>`. Raises ValueError."""
     found = []
     for each in _split(text):
         name, _, kind = each.strip().partition(" ")
@@ -93,7 +93,7 @@ def parse(text: str) -> Wanted:
 
 
 def _split(text: str) -> Iterator[str]:
-    """The columns of a text, separated by commas outside of `<>`."""
+    """Split a text into columns, at commas outside of `<>`."""
     begun = depth = 0
     for at, character in enumerate(text):
         if character in "<>":
@@ -105,7 +105,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def check_column(name: str, kind: str) -> None:
-    """Raises SchemaError for an unknown column or a type that it cannot have."""
+    """Raise SchemaError for an unknown column or an unsupported type."""
     column = COLUMNS.get(name)
     if name in WRITE_ONLY:
         raise SchemaError(f"column {name}: only a write has it; {WRITE_ONLY[name]}; leave it out")
@@ -123,7 +123,7 @@ def check_column(name: str, kind: str) -> None:
 
 
 def wanted(fields: Iterable[tuple[str, str]]) -> Wanted:
-    """The columns of a schema, checked. Errors: SchemaError for an unknown column or a type that it cannot have."""
+    """Return the columns of a schema. Raises SchemaError for an unknown column or an unsupported type."""
     found: list[tuple[str, str]] = []
     for name, kind in fields:
         check_column(name, kind)

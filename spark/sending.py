@@ -1,7 +1,7 @@
-"""Sending: many requests under way, each acknowledged or sent again, queues with an order in their order.
+"""Sends messages with many requests in flight; each is acknowledged or retried, and ordered queues keep their order.
 
-Brokers work on requests of one connection side by side. So a queue that rows chose (by number or sharding key) has one
-request under way at a time; other rows share all queues. What is not acknowledged is sent again and may be stored
+Brokers process requests of one connection in parallel. So a queue that rows select (by number or sharding key) has one
+request in flight at a time. Other rows share all queues. Unacknowledged messages are sent again and may be stored
 twice. Source: DefaultMQProducerImpl, SendMessageProcessor (5.3.3).
 """
 
@@ -32,7 +32,7 @@ STORED = frozenset(
         ResponseCode.FLUSH_SLAVE_TIMEOUT,
     }
 )
-"""Acknowledgements: the message is stored, even where a disk or slave is late with it."""
+"""Acknowledgements: the message is stored, even if its flush or replication timed out."""
 
 AGAIN = frozenset(
     {
@@ -46,21 +46,21 @@ AGAIN = frozenset(
         ResponseCode.GO_AWAY,
     }
 )
-"""Refusals after which Java's producer tries again, too; but not here where it was keys that were refused."""
+"""Response codes after which Java's producer retries; here not if credentials were rejected."""
 
 BATCH_BYTES_MAX = 1 << 20
-"""Bodies of one request at most; brokers take 4 MiB with everything."""
+"""Maximum of body bytes in one request; brokers accept 4 MiB in total."""
 
 
 @dataclass
 class Sent:
-    """What became of a task's messages: how many in each queue, with the first and last offset."""
+    """Result of a task: number of messages in each queue, with the first and last offset."""
 
     count: int = 0
     queues: dict[MessageQueue, tuple[int, int, int]] = field(default_factory=dict)
 
     def note(self, queue: MessageQueue, count: int, offset: int) -> None:
-        """Messages were stored at offsets from `offset` on."""
+        """Record messages stored at offsets from `offset` on."""
         known = self.queues.get(queue)
         last = offset + count - 1
         first, end, before = known if known is not None else (offset, last, 0)
@@ -76,7 +76,7 @@ class _Request:
     bytes: int = 0
     attempts: int = 0
     client: RemotingClient | None = None
-    """The connection that it went out on; another one of the same broker would know nothing of it."""
+    """The connection of the request; another connection to the same broker cannot receive its response."""
     opaque: int = 0
 
 
@@ -84,7 +84,7 @@ Acknowledged = Callable[[MessageQueue, list[Outgoing], RemotingCommand], None]
 
 
 class Sender:
-    """Sends messages of a task. `first`: the queue to begin with; `on_stored` hears of each acknowledgement."""
+    """Sends a task's messages. `first`: index of the first queue; `on_stored` is called with each acknowledgement."""
 
     def __init__(
         self,
@@ -108,23 +108,23 @@ class Sender:
         self.sent = Sent()
 
     def send(self, messages: Iterable[Outgoing]) -> None:
-        """Send messages, and return when all but a window of them are acknowledged.
+        """Send messages, and return once at most a window of them is unacknowledged.
 
-        Errors: SendError, ClusterError, RowError (a queue that is not there).
+        Raises SendError, ClusterError, or RowError if a queue does not exist.
         """
         for request in self._requests(messages):
             self._waiting.setdefault(request.queue, deque()).append(request)
         self._work(rest=self._options.send_window - 1)
 
     def finish(self) -> Sent:
-        """Wait for all acknowledgements. Errors: SendError, ClusterError."""
+        """Wait for all acknowledgements. Raises SendError, ClusterError."""
         self._work(rest=0)
         return self.sent
 
-    # from messages to requests
+    # --- from messages to requests
 
     def _requests(self, messages: Iterable[Outgoing]) -> list[_Request]:
-        """Messages that may go together, together; rows without a wish fill one request after the other."""
+        """Group messages into requests; rows without a selected queue fill one request after the other."""
         most = self._options.send_batch_size
         made: list[_Request] = []
         filling: dict[str | tuple[MessageQueue, bool], _Request] = {}
@@ -156,7 +156,7 @@ class Sender:
             return self._numbered(queues, lane, f"topic {message.topic}")
         broker, number = lane
         of_broker = tuple(each for each in queues if each.broker == broker)
-        if not of_broker:  # the row was read in another cluster
+        if not of_broker:  # the row was read from another cluster
             return self._numbered(queues, number, f"topic {message.topic}")
         return self._numbered(of_broker, number, f"topic {message.topic} on {broker}")
 
@@ -182,10 +182,10 @@ class Sender:
         self._queues[topic] = route.writable
         return route.writable
 
-    # requests under way
+    # --- requests in flight
 
     def _work(self, rest: int) -> None:
-        """Keep the window full until no more than `rest` requests are left under way and none waits."""
+        """Keep the window full until at most `rest` requests are in flight and none waits."""
         while True:
             self._submit()
             if not self._under_way or (len(self._under_way) <= rest and not self._ready()):
@@ -233,7 +233,7 @@ class Sender:
                 for request, opaque in zip(some, opaques, strict=True):
                     request.client, request.opaque = client, opaque
         except LOST:
-            # Whether they went out shows when their answers are asked for.
+            # Collecting the responses shows if the requests were sent.
             self._cluster.connections.drop(self._cluster.address(broker))
 
     def _encoded(self, request: _Request, now: int) -> tuple[dict[str, object], bytes]:
@@ -278,7 +278,7 @@ class Sender:
         self._again(request, said(answer))
 
     def _lost(self, broker: str, request: _Request, why: str) -> None:
-        """A connection is gone: nothing of what was under way on it is known to be stored."""
+        """Handle a lost connection: none of its requests in flight is known to be stored."""
         self._cluster.connections.drop(self._cluster.address(broker))
         lost = [request, *(each for each in self._under_way if each.queue.broker == broker)]
         self._under_way = deque(each for each in self._under_way if each.queue.broker != broker)
@@ -302,7 +302,7 @@ class Sender:
         self._waiting.setdefault(request.queue, deque()).appendleft(request)
 
     def _other(self, queue: MessageQueue) -> MessageQueue:
-        """The next queue of another broker, if there is another one; of the same otherwise."""
+        """Return the next queue on another broker, or on the same one if there is no other."""
         queues = self._queues.get(queue.topic) or self._look_up(queue.topic)
         at = queues.index(queue) if queue in queues else 0
         turned = queues[at + 1 :] + queues[: at + 1]

@@ -1,4 +1,4 @@
-"""The data source as Spark knows it: checks what it is given and hands out readers and writers."""
+"""The data source as Spark sees it: checks options and schemas, and creates readers and writers."""
 
 from typing import TYPE_CHECKING
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class RocketMQDataSource(DataSource):
-    """`format("rocketmq")`."""
+    """The data source `format("rocketmq")`."""
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """Return the name of the format."""
         return "rocketmq"
 
     def schema(self) -> str | StructType:
-        """The columns of a read without a schema of the user's, or of a new table. Errors: OptionError, SchemaError."""
+        """Return the columns of a read without a user's schema, or of a new table. Raises OptionError, SchemaError."""
         given = dict(self.options)
         if tables.is_table(given):
             return tables.schema_of(given)
@@ -32,7 +32,7 @@ class RocketMQDataSource(DataSource):
         return ddl(columns_of_read(options.include_metadata) if options.columns is None else wanted(options.columns))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads a batch. Errors: OptionError, SchemaError."""
+        """Create the reader of a batch. Raises OptionError, SchemaError."""
         from .batch_reader import FilteringBatchReader, RocketMQBatchReader
 
         options = self._source_options(schema).of_batch()
@@ -40,7 +40,7 @@ class RocketMQDataSource(DataSource):
         return kind(options, _columns(schema, options))
 
     def streamReader(self, schema: StructType) -> "RocketMQStreamReader":
-        """Reads a stream. Errors: OptionError, SchemaError."""
+        """Create the reader of a stream. Raises OptionError, SchemaError."""
         options = self._source_options(schema).of_stream()
         try:
             from .stream_reader import RocketMQStreamReader
@@ -49,7 +49,7 @@ class RocketMQDataSource(DataSource):
         return RocketMQStreamReader(options, _columns(schema, options))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Writes a batch. Errors: OptionError, SchemaError."""
+        """Create the writer of a batch. Raises OptionError, SchemaError."""
         from .writer import RocketMQBatchWriter
 
         given = dict(self.options)
@@ -63,7 +63,7 @@ class RocketMQDataSource(DataSource):
         return RocketMQBatchWriter(options, table)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        """Writes a stream. Errors: OptionError, SchemaError."""
+        """Create the writer of a stream. Raises OptionError, SchemaError."""
         from .transactional_writer import TransactionalStreamWriter
         from .writer import RocketMQStreamWriter
 
@@ -86,7 +86,7 @@ class RocketMQDataSource(DataSource):
 
 
 def _columns(schema: StructType, options: SourceOptions) -> Wanted:
-    """Names and types of a schema. Raises SchemaError if they are wrong, or are not those of the option `columns`."""
+    """Return names and types of a schema. Raises SchemaError if they are invalid or contradict the option `columns`."""
     found = wanted((field.name, field.dataType.simpleString()) for field in schema.fields)
     if options.columns is not None and options.columns != found:
         raise SchemaError("columns: the schema names other columns; a read has one of the two; leave the option out")

@@ -1,4 +1,4 @@
-"""Stored messages found in answers to pulls, and put together so that columns can be made of many at once.
+"""Stored messages found in pull responses, collected so that columns can be built of many at once.
 
 An answer is records one after the other. Of each, one call reads the few numbers that say where its parts are and that
 nothing is odd about it; the bytes stay where they are. What is odd is read by
@@ -37,22 +37,23 @@ FIELDS = {
     "reconsumeTimes": (72, 4),
     "preparedTransactionOffset": (76, 8),
 }
-"""Place and length of what the head of a usual record says; names as the columns have them."""
+"""Position and length of the fields in the head of a usual record, by the names of the columns."""
 
 JOINT = b"\x03"
-"""What may stand between texts of properties when many are looked at in one."""
+"""Separator of property strings that are processed as one string."""
 
 _HEAD = Struct(">iiIiiqqiq8sq8siqi")
 _GLANCE = Struct(">ii12xq8xi44xi")
-"""Size, magic, offset in the queue, sysFlag, length of the body."""
+"""Size, magic, queue offset, sysFlag, body length."""
 
 
 class Records(NamedTuple):
-    """Usual records of one topic, one after the other in `data`, behind a `JOINT`.
+    """Usual records of one topic, concatenated in `data` after a `JOINT`.
 
-    `starts` has where each begins, and where the last ends; `body_ends` where each body ends, which begins
-    `HEAD_BYTES` behind the start; `properties_after` bytes behind the end of a body its properties begin. `odd_hosts`
-    has (born host, store host) of records whose hosts do not fit into a usual head, by number.
+    `starts` contains the start of each record, and the end of the last. `body_ends` contains the end of each body; a
+    body starts `HEAD_BYTES` after the start of its record. The properties start `properties_after` bytes after the end
+    of the body. `odd_hosts` contains (born host, store host) of records whose hosts do not fit into a usual head, by
+    index.
     """
 
     data: bytes
@@ -66,7 +67,7 @@ class Records(NamedTuple):
 
 
 class StoredBatch:
-    """Messages of one queue that wait to become columns. Without `bodies` none is decompressed."""
+    """Messages of one queue that will be converted to columns. Without `bodies` no body is decompressed."""
 
     def __init__(self, topic: str, *, bodies: bool = True) -> None:
         self._topic = topic
@@ -82,13 +83,13 @@ class StoredBatch:
         self._odd_hosts: dict[int, tuple[bytes, bytes]] = {}
         self._end = len(JOINT)
         self.bytes = 0
-        """How long the answers were."""
+        """Size of the added responses."""
 
     def __len__(self) -> int:
         return len(self._starts)
 
     def take(self) -> Records:
-        """What was added; the batch is empty then."""
+        """Return the added records, and clear the batch."""
         taken = Records(
             b"".join(self._chunks),
             array("i", [*self._starts, self._end]),
@@ -100,7 +101,7 @@ class StoredBatch:
         return taken
 
     def add(self, data: bytes, low: int, high: int) -> int:
-        """Take the messages of an answer with `low <= offset < high`; how many there were. Errors: RecordError."""
+        """Add the messages of a response with `low <= offset < high`; returns their number. Raises RecordError."""
         before = len(self._starts)
         try:
             self._add(data, low, high)
@@ -113,7 +114,7 @@ class StoredBatch:
         between = len(topic_bytes) + 2
         started, ended = self._starts.append, self._body_ends.append
         at, end = 0, len(data)
-        taken = 0  # what lies before is in the batch, or not meant
+        taken = 0  # bytes before this are in the batch, or excluded
         shift = self._end
         while at < end:
             size, magic, offset, sys_flag, body_length = glance(data, at)
@@ -148,7 +149,7 @@ class StoredBatch:
         self._end += len(data)
 
     def _add_odd(self, data: bytes) -> None:
-        """The numbers of a record stay what they are, its body is decompressed, its hosts are kept beside it."""
+        """Add an unusual record with its numbers unchanged, its body decompressed, and its hosts stored separately."""
         record = records.decode(data)
         if record.topic != self._topic:
             raise ValueError(f"a message of topic {record.topic} in a queue of {self._topic}")
@@ -184,7 +185,7 @@ class StoredBatch:
 
 
 def decompressed(body: bytes, kind: int) -> bytes:
-    """A body as it was before its sender compressed it. `kind`: the bits of sysFlag. Errors: ValueError."""
+    """Decompress a body. `kind`: the compression bits of sysFlag. Raises ValueError."""
     codec = _CODECS.get(kind)
     if codec is None:
         return inflate(body)

@@ -1,7 +1,7 @@
-"""Reading a stream: Spark's checkpoint is the only truth about where it is.
+"""Stream reads: Spark's checkpoint alone determines the position.
 
-One of these lives in a process of the driver as long as the query and may remember things. Another is made where the
-query is planned, pickled, and reads in executors: it must hold no connection, and `read` must not need any memory.
+One reader lives in a process of the driver as long as the query, and may keep state. Another is created where the query
+is planned, pickled, and reads in executors. It must hold no connection, and `read` must not need any state.
 """
 
 import logging
@@ -23,13 +23,13 @@ from .scan import find_queues, find_starts
 from .schema import Wanted
 
 PATTERN_SECONDS = 1.0
-"""How often at most a pattern is matched against all topics: an idle query asks every 10 ms."""
+"""Minimum interval between matches of a pattern against all topics: an idle query asks every 10 ms."""
 
 _log = logging.getLogger("pyspark_rocketmq")
 
 
 class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads queues from where the checkpoint is. Offsets are those of the next message, by topic, broker and queue."""
+    """Reads queues from the checkpoint on. Offsets are those of the next message, by topic, broker and queue."""
 
     def __init__(self, options: SourceOptions, columns: Wanted) -> None:
         self._options = options
@@ -42,10 +42,10 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._queues: tuple[MessageQueue, ...] = ()
         self._matched_at = 0.0
 
-    # where it is
+    # --- positions
 
     def initialOffset(self) -> dict[str, Any]:
-        """Where a query without checkpoint starts. Spark asks twice, and `latest` must not move in between."""
+        """Return the start of a query without checkpoint. Spark asks twice, and `latest` must not move in between."""
         if self._initial is None:
             cluster = self._connected()
             self._queues = self._find(cluster, {})
@@ -53,17 +53,17 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_json(self._initial)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """The limit of a micro-batch, by maxOffsetsPerTrigger."""
+        """Return the limit of a micro-batch, set by maxOffsetsPerTrigger."""
         most = self._options.max_offsets_per_trigger
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Where the next micro-batch ends.
+        """Return the end of the next micro-batch.
 
-        The checkpoint keeps ends alone. Where a query starts at a moving place, its first batch is therefore empty: if
-        it failed, the start would be looked up anew, and what came in between would be lost.
+        The checkpoint stores only ends. So if the start of a query can move, its first batch is empty. If that batch
+        had messages and failed, the start would be looked up again, and messages that arrived in between would be lost.
 
-        Errors: DataLossError, ClusterError.
+        Raises DataLossError, ClusterError.
         """
         known = from_json(start)
         if not self._pinned:
@@ -80,25 +80,25 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end = dict(high)
         if self._target is not None:
             end = {queue: min(offset, self._target.get(queue, begin[queue])) for queue, offset in high.items()}
-            # What was taken before the target was set is not given back.
+            # Offsets taken before the target was set are not returned.
             end = {queue: max(offset, min(begin[queue], high[queue])) for queue, offset in end.items()}
         if isinstance(limit, ReadMaxRows):
             end = limited(begin, end, limit.max_rows)
         return to_json({**known, **end})
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """The ends of all queues as `latestOffset` has just seen them, for Spark's metrics."""
+        """Return the ends of all queues as `latestOffset` has just seen them, for Spark's metrics."""
         return None if self._seen is None else to_json(self._seen)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Fix where the query ends: nothing that arrives from now on is read."""
+        """Fix the end of the query: messages that arrive from now on are not read."""
         cluster = self._connected()
         self._target = cluster.max_offsets(self._find(cluster, {}))
 
-    # what is read
+    # --- reading
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """The tasks of a micro-batch: the same range whenever it is asked for. Errors: ClusterError."""
+        """Plan the tasks of a micro-batch: the same range on every call. Raises ClusterError."""
         known, ends = from_json(start), from_json(end)
         new = [queue for queue in ends if queue not in known]
         cluster = self._connected()
@@ -111,14 +111,14 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The messages of a task, as Arrow batches; it runs in executors."""
-        from .task import read_ranges  # who only plans does not wait until it is loaded
+        """Yield the messages of a task as Arrow batches; it runs in executors."""
+        from .task import read_ranges  # not loaded in the planning process
 
         if isinstance(partition, RangePartition):
             yield from read_ranges(partition, self._options, self._columns)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Show progress to brokers, if wanted: a batch late, never read again, and no harm if it fails."""
+        """Commit progress to brokers if enabled: one batch late, never read again, and harmless if it fails."""
         if not self._options.commit_offsets_to_broker:
             return
         offsets = from_json(end)
@@ -130,12 +130,12 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             _log.warning("progress could not be shown to the broker: %s", error)
 
     def stop(self) -> None:
-        """Close connections. Spark kills the process instead."""
+        """Close connections; Spark kills the process instead."""
         if self._cluster is not None:
             self._cluster.close()
             self._cluster = None
 
-    # the cluster
+    # --- cluster
 
     def _connected(self) -> Cluster:
         if self._cluster is None:
@@ -143,7 +143,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._cluster
 
     def _find(self, cluster: Cluster, known: Mapping[MessageQueue, int]) -> tuple[MessageQueue, ...]:
-        """The queues that are there now. One that was known may be away while its broker restarts."""
+        """Return the current queues. A known queue may be missing while its broker restarts."""
         options = self._options
         if options.topics_pattern is not None:
             if self._queues and time.monotonic() - self._matched_at < PATTERN_SECONDS:
@@ -178,19 +178,19 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 )
 
     def _begin(self, cluster: Cluster, known: Offsets, high: Offsets) -> Offsets:
-        """Where the next micro-batch begins in each queue; new queues begin at their first message."""
+        """Return the start of the next micro-batch in each queue; new queues start at their first message."""
         new = [queue for queue in high if queue not in known]
         return {**known, **cluster.min_offsets(new)} if new else known
 
     def _routed(self, cluster: Cluster, queues: list[MessageQueue]) -> list[MessageQueue]:
-        """Make sure that the brokers of queues are known: after a restart Spark asks for tasks first of all."""
+        """Look up the unknown brokers of queues: after a restart Spark first of all plans tasks."""
         for topic in {queue.topic for queue in queues if queue.broker not in cluster.addresses}:
             cluster.route(topic)
         return queues
 
 
 def _moves(options: SourceOptions) -> bool:
-    """Whether another look would find another start."""
+    """True if the start may differ in another lookup."""
     if options.starting_timestamp is not None or options.starting_offsets_by_timestamp is not None:
         return True
     start = options.starting_offsets

@@ -1,11 +1,11 @@
-"""Tables of a catalog: their options, kept in their schema.
+"""Tables of a catalog, whose options are stored in their schema.
 
-Spark hands the OPTIONS and TBLPROPERTIES of a table to `schema` when the table is created, and to nothing else: reads
-and writes of the table get the schema from the catalog, and no options (pyspark 4.2 and 4.3). So the schema holds them,
-as the default value of the column `brokerName`, with which no message is sent. A read finds the default in the schema.
-A write finds it in the rows: Spark puts the default of the target into each row if the statement leaves the column out.
-A schema alone would not do for a write, because the columns of a copied frame have the defaults of the table that was
-read. Source: PythonTable, TableOutputResolver (Spark 4.3).
+Spark passes the OPTIONS and TBLPROPERTIES of a table only to `schema`, when the table is created. Reads and writes of
+the table get the schema from the catalog, and no options (pyspark 4.2 and 4.3). So the schema contains the options, as
+the default value of the column `brokerName`, which no message is sent with. A read finds the default in the schema. A
+write finds it in the rows: Spark puts the default of the target into each row if the statement leaves the column out.
+The schema alone is not enough for a write, because columns of a copied frame have the defaults of the table from which
+they were read. Source: PythonTable, TableOutputResolver (Spark 4.3).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ from .schema import BINARY, INT, LONG, MAP, STRING, TIMESTAMP, WRITE_ONLY, check
 
 HOLDER = "brokerName"
 _DEFAULTS = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
-"""Where Spark keeps the default of a column: for INSERT, and for rows that are older than the column."""
+"""Metadata keys of a column's default: for INSERT, and for rows that are older than the column."""
 _TYPES: Mapping[str, DataType] = {
     STRING: StringType(),
     BINARY: BinaryType(),
@@ -45,7 +45,7 @@ _TYPES: Mapping[str, DataType] = {
     MAP: MapType(StringType(), StringType()),
 }
 _OF_TABLE = "option."
-"""Spark puts this before the names of OPTIONS; names of TBLPROPERTIES come without it."""
+"""Prefix that Spark adds to the names of OPTIONS; names of TBLPROPERTIES have none."""
 
 NO_OPTIONS = (
     "; Spark gives a write no options of a table if the statement writes brokerName, too: name the other columns, as "
@@ -61,7 +61,7 @@ def is_table(given: Mapping[str, str]) -> bool:
 
 
 def schema_of(given: Mapping[str, str]) -> StructType:
-    """The schema of a new table, with its options. Raises OptionError or SchemaError."""
+    """Return the schema of a new table, with its options. Raises OptionError or SchemaError."""
     options = _options(given)
     source = source_options(_known(options, SourceOptions))
     sink_options(_known(options, SinkOptions))
@@ -80,7 +80,7 @@ def schema_of(given: Mapping[str, str]) -> StructType:
 
 
 def _options(properties: Mapping[str, str]) -> dict[str, str]:
-    """OPTIONS, all of them known, and those of TBLPROPERTIES that are known; names in lower case."""
+    """Return all OPTIONS, which must be known, and the known TBLPROPERTIES; names in lower case. Raises OptionError."""
     named = {name[len(_OF_TABLE) :]: text for name, text in properties.items() if name.startswith(_OF_TABLE)}
     known = {name: declared for cls in (SourceOptions, SinkOptions) for name, declared in _declared(cls).items()}
     for name in named:
@@ -116,7 +116,7 @@ def _check(name: str, kind: str) -> None:
 
 
 def _text(schema: StructType) -> str | None:
-    """The default of the column that holds options; None if it holds none."""
+    """Return the default of the column that contains the options; None if it contains none."""
     for field in schema.fields:
         default = str(field.metadata.get(_DEFAULTS[0], ""))
         if field.name == HOLDER and default.startswith(f"'{TABLE_MARK}"):
@@ -130,7 +130,7 @@ def holds_options(schema: StructType) -> bool:
 
 
 def with_options_of_read(given: Mapping[str, str], schema: StructType) -> dict[str, str]:
-    """The options of a read, with those of the table whose schema it has."""
+    """Add the options of the table with this schema to those of a read."""
     text = _text(schema)
     return dict(given) if text is None else {**_known(_parsed(text), SourceOptions), **given}
 
@@ -143,16 +143,16 @@ class TableWrite:
 
     @classmethod
     def found(cls, schema: StructType) -> "TableWrite | None":
-        """None if Spark has not filled the column with its default, which is never null."""
+        """Return the write, or None if Spark has not filled the column with its default, which is never null."""
         text = _text(schema)
         return None if text is None or schema[HOLDER].nullable else cls(text)
 
     def options(self, given: Mapping[str, str]) -> dict[str, str]:
-        """The options of the table, and those of the statement."""
+        """Return the options of the table, overridden by those of the statement."""
         return {**_known(_parsed(self._text), SinkOptions), **given}
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows without that column. Raises RowError if they do not come from a default."""
+        """Yield the rows without that column. Raises RowError if they do not come from a default."""
         for batch in batches:
             is_default = pc.fill_null(pc.equal(batch.column(HOLDER), self._text), False)
             if not pc.all(is_default, min_count=0).as_py():

@@ -1,6 +1,6 @@
-"""What a task does: read its ranges and hand out Arrow batches. It runs in Spark's Python workers.
+"""A read task: reads its ranges and yields Arrow batches, in Spark's Python workers.
 
-Everything it needs comes with the partition, so that it asks no name server unless a broker has moved.
+All its inputs are in the partition, so it contacts no name server unless a broker has moved.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from .schema import Wanted
 
 BATCH_ROWS = 8192
 BATCH_BYTES = 4 << 20
-"""An Arrow batch is handed out when it has so many rows, or came from so many bytes, whatever a range's size."""
+"""Limits of an Arrow batch: rows, and bytes of its responses, regardless of the range's size."""
 
 
 def read_ranges(partition: RangePartition, options: SourceOptions, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The messages of a partition, queue by queue in the order of offsets.
+    """Yield the messages of a partition, queue by queue in the order of offsets.
 
-    Errors: DataLossError, ClusterError, RecordError, each with topic, queue and offsets.
+    Raises DataLossError, ClusterError, RecordError, each with topic, queue and offsets.
     """
     tags = tags_of(options)
     with Cluster(options) as cluster:
@@ -51,14 +51,14 @@ def read_ranges(partition: RangePartition, options: SourceOptions, wanted: Wante
 
 
 def tags_of(options: SourceOptions) -> frozenset[str] | None:
-    """The tags that the broker filters by; None if it filters by something else or not at all."""
+    """Return the tags of the broker's filter; None if it filters by SQL92 or not at all."""
     if options.expression_type != "TAG" or options.sub_expression == "*":
         return None
     return frozenset(tag.strip() for tag in options.sub_expression.split("||") if tag.strip())
 
 
 class _Broker:
-    """The connection to the broker of a range, wherever that broker is by now."""
+    """The connection to the broker of a range, which may have moved to another address."""
 
     def __init__(self, cluster: Cluster, wanted: Range) -> None:
         self._cluster = cluster
@@ -68,7 +68,7 @@ class _Broker:
     def connect(self) -> RemotingClient:
         if self._moved:
             self._moved = False
-            with suppress(ClusterError):  # the broker may still be where it was
+            with suppress(ClusterError):  # the broker may still have its old address
                 self._cluster.route(self._queue.topic)
         return self._cluster.connections.to(self._cluster.address(self._queue.broker))
 

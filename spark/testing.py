@@ -1,6 +1,6 @@
-"""Tests of pipelines: a Spark session that starts fast, an emulator, and streams that run until nothing is left.
+"""Support for tests of pipelines: a Spark session that starts fast, an emulator, and streams that run to their end.
 
-`pyspark_rocketmq.pytest_plugin` makes fixtures of it.
+`pyspark_rocketmq.pytest_plugin` provides it as fixtures.
 """
 
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from . import class_archive, register, worker_python
 
-if TYPE_CHECKING:  # a session alone shall not wait until an emulator is loaded
+if TYPE_CHECKING:  # a session alone must not wait until an emulator is loaded
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
     from rocketmq_testkit.fixtures import Emulator
 
 SECONDS = 120.0
-"""How long a stream may take until nothing is left."""
+"""Default timeout of a stream that runs to its end."""
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -31,17 +31,17 @@ CONFIGURATION = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
-    # A session of a test is over before better code or a collector with threads of its own would pay; so much room for
-    # classes is needed in any case, and growing into it collects garbage each time.
+    # A test session ends before optimized code or a collector with threads of its own would pay. This much metaspace is
+    # needed in any case, and growing to it would collect garbage each time.
     JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m",
 }
-"""What makes a small session start and run fast."""
+"""Configuration with which a small session starts and runs fast."""
 
 
 def start_session(configuration: Mapping[str, str] | None = None, *, master: str = "local[2]") -> SparkSession:
-    """A session for tests, with the data source registered.
+    """Start a session for tests, with the data source registered.
 
-    Its JVM uses the archive of Spark's classes (see `class_archive`) unless the configuration has Java options; its
+    Its JVM uses the class data archive of Spark (see `class_archive`) unless the configuration has Java options. Its
     Python workers are those of `worker_python` unless ``$PYSPARK_PYTHON`` names others.
     """
     worker_python.choose(master)
@@ -57,12 +57,12 @@ def start_session(configuration: Mapping[str, str] | None = None, *, master: str
 
 @cache
 def _archive_switches() -> list[str]:
-    """One answer for all sessions of a process, because they share a JVM."""
+    """Return the options once for all sessions of a process, because they share a JVM."""
     return class_archive.switches()
 
 
 class SparkRocketMQ:
-    """A session, an emulator, and a folder for checkpoints that is this test's own."""
+    """A session, an emulator, and a checkpoint folder of this test."""
 
     def __init__(self, spark: SparkSession, emulator: "Emulator", folder: Path) -> None:
         self.spark = spark
@@ -70,20 +70,20 @@ class SparkRocketMQ:
         self.folder = folder
 
     def options(self, **options: object) -> dict[str, str]:
-        """Options of a read or write, with the emulator's address."""
+        """Return the options of a read or write, with the emulator's address."""
         given = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
         return {"nameServer": self.emulator.namesrv, **given}
 
     def read(self, topic: str, **options: object) -> DataFrame:
-        """What a topic holds."""
+        """Read the messages of a topic as a batch."""
         return self.spark.read.format("rocketmq").options(**self.options(topic=topic, **options)).load()
 
     def stream(self, topic: str, **options: object) -> DataFrame:
-        """What a topic holds and will hold, from its first message unless options say otherwise."""
+        """Read the current and future messages of a topic, from the first one unless options say otherwise."""
         return self.stream_reader(topic=topic, **{"startingOffsets": "earliest", **options}).load()
 
     def stream_reader(self, **options: object) -> "DataStreamReader":
-        """A reader with the emulator's address."""
+        """Return a reader with the emulator's address."""
         return self.spark.readStream.format("rocketmq").options(**self.options(**options))
 
     def write(self, rows: DataFrame, **options: object) -> None:
@@ -91,15 +91,16 @@ class SparkRocketMQ:
         rows.write.format("rocketmq").options(**self.options(**options)).mode("append").save()
 
     def checkpoint(self, name: str = "checkpoint") -> str:
-        """A folder for the checkpoint of a query."""
+        """Return a folder for the checkpoint of a query."""
         return str(self.folder / name)
 
     def run(
         self, stream: DataFrame, *, checkpoint: str = "checkpoint", seconds: float = SECONDS
     ) -> dict[int, list[Row]]:
-        """Run a stream until nothing is left; its rows by number of batch.
+        """Run a stream until no messages are left; returns its rows by batch number.
 
-        The same `checkpoint` goes on where the run before has ended. Errors: StreamingQueryException, TimeoutError.
+        With the same `checkpoint` it continues where the previous run ended. Raises StreamingQueryException,
+        TimeoutError.
         """
         rows: dict[int, list[Row]] = {}
 
@@ -112,7 +113,7 @@ class SparkRocketMQ:
     def finish(
         self, writer: "DataStreamWriter", *, checkpoint: str = "checkpoint", seconds: float = SECONDS
     ) -> "StreamingQuery":
-        """Run a query until nothing is left. Errors: StreamingQueryException, TimeoutError."""
+        """Run a query until no messages are left. Raises StreamingQueryException, TimeoutError."""
         query = writer.option("checkpointLocation", self.checkpoint(checkpoint)).trigger(availableNow=True).start()
         try:
             if not query.awaitTermination(int(seconds)):

@@ -1,7 +1,7 @@
-"""Which half messages are to be committed: a file for each micro-batch, written before the first of them is.
+"""Log of the half messages to commit: a file for each micro-batch, written before the first commit.
 
-From the moment that the file is there, the batch is decided: a run of it that finds the file sends nothing and commits
-what is left. The folder is the query's own below `txnLogPath`, which driver and executors have to see.
+Once the file exists, the batch is decided: a retry of the batch that finds the file sends nothing, and commits the
+remaining messages. The folder belongs to the query and is below `txnLogPath`, which driver and executors must share.
 """
 
 import json
@@ -13,12 +13,12 @@ from pathlib import Path
 from .errors import RocketMQError
 
 KEPT = 16
-"""So many micro-batches back files are kept; Spark replays the last one alone."""
+"""Number of micro-batches whose files are kept; Spark only retries the last one."""
 
 
 @dataclass(frozen=True)
 class Half:
-    """A half message: its broker and topic, its place among half messages and in the log, and its id."""
+    """A half message: its broker and topic, its offsets in the half-message queue and in the commit log, and its id."""
 
     broker: str
     topic: str
@@ -34,11 +34,11 @@ class TransactionLog:
         self._folder = Path(path) / query_id
 
     def has(self, batch_id: int) -> bool:
-        """Whether a batch is decided."""
+        """True if a batch is decided."""
         return self._file(batch_id).exists()
 
     def decide(self, batch_id: int, halves: Iterable[Half]) -> None:
-        """Write down that these are to be committed; it is there whole or not at all."""
+        """Write the half messages to commit; the file is written atomically."""
         self._folder.mkdir(parents=True, exist_ok=True)
         target = self._file(batch_id)
         draft = target.with_suffix(".draft")
@@ -56,7 +56,7 @@ class TransactionLog:
             old.unlink(missing_ok=True)
 
     def left(self, batch_id: int) -> list[Half]:
-        """What is to be committed and not known to be. Errors: RocketMQError for a file that cannot be read."""
+        """Return the half messages not known to be committed. Raises RocketMQError for an unreadable file."""
         path = self._file(batch_id)
         try:
             halves = [Half(**each) for each in json.loads(path.read_text())]
@@ -66,7 +66,7 @@ class TransactionLog:
         return [each for each in halves if each.uniq_key not in done]
 
     def finished(self, batch_id: int, halves: Iterable[Half]) -> None:
-        """Add to those that are known to be committed. A line that a crash cut off names no message."""
+        """Record committed half messages. A line truncated by a crash matches no message."""
         with self._done(batch_id).open("a") as file:
             file.write("".join(f"{each.uniq_key}\n" for each in halves))
 

@@ -1,9 +1,9 @@
-"""Writing a stream by half messages: nobody sees them until the driver commits the micro-batch.
+"""Writes a stream with half messages, which are invisible until the driver commits the micro-batch.
 
-Tasks store half messages and tell the driver where they are. The driver writes them down, then ends each transaction.
-A crash before that leaves half messages that brokers give up by themselves; a crash after it is mended by the next run
-of the batch. Brokers do not notice that a transaction is ended twice: a message whose end was not acknowledged may come
-twice. Source: TransactionalMessageServiceImpl, EndTransactionProcessor (5.3.3).
+Tasks store half messages and report their positions to the driver. The driver logs them, then ends each transaction. A
+crash before that leaves half messages that brokers eventually discard. After a crash later than that, the next run of
+the batch finishes the commit. Brokers do not detect that a transaction is ended twice: a message whose end was not
+acknowledged may be delivered twice. Source: TransactionalMessageServiceImpl, EndTransactionProcessor (5.3.3).
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,30 +33,30 @@ ROLLBACK = records.SYS_TRANSACTION_ROLLBACK
 _Requests = list[tuple[dict[str, object], bytes]]
 
 PORTION = 256
-"""So many transactions are ended at a time and noted as ended together."""
+"""Number of transactions that are ended together and logged together."""
 
 
 @dataclass
 class TaskHalves(WriterCommitMessage):
-    """The half messages of a task; none where the batch was decided already."""
+    """The half messages of a task; none if the batch was already decided."""
 
     query_id: str
     halves: list[Half] = field(default_factory=list)
 
 
 class TransactionalStreamWriter(DataSourceStreamArrowWriter):
-    """Sends rows of a micro-batch as half messages, and commits them with it."""
+    """Sends the rows of a micro-batch as half messages, and commits them with the batch."""
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskHalves:
-        """Store the rows of a task as half messages. Errors: RowError, SendError, ClusterError."""
+        """Store the rows of a task as half messages. Raises RowError, SendError, ClusterError."""
         query_id, batch_id = stream_place()
         return self.store(query_id, int(batch_id), iterator)
 
     def store(self, query_id: str, batch_id: int, batches: Iterator[pa.RecordBatch]) -> TaskHalves:
-        """The same for a batch of a query; nothing is sent for one that is decided."""
+        """Store the rows of a batch of a query as half messages, unless the batch is decided."""
         made = TaskHalves(query_id)
         if self._log(query_id).has(batch_id):
             return made
@@ -83,7 +83,7 @@ class TransactionalStreamWriter(DataSourceStreamArrowWriter):
         return made
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Decide the batch, then end its transactions. Errors: SendError, ClusterError, RocketMQError."""
+        """Decide the batch, then end its transactions. Raises SendError, ClusterError, RocketMQError."""
         tasks = [each for each in messages if isinstance(each, TaskHalves)]
         if not tasks:
             return
@@ -98,7 +98,7 @@ class TransactionalStreamWriter(DataSourceStreamArrowWriter):
                 log.finished(batchId, portion)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Roll back, unless the batch is decided: Spark aborts after a commit that failed, too."""
+        """Roll back, unless the batch is decided: Spark also aborts after a failed commit."""
         tasks = [each for each in messages if isinstance(each, TaskHalves)]
         if not tasks or self._log(tasks[0].query_id).has(batchId):
             return
@@ -111,7 +111,7 @@ class TransactionalStreamWriter(DataSourceStreamArrowWriter):
 
 
 def half_message(queue: MessageQueue, message: Outgoing, answer: RemotingCommand) -> Half:
-    """Where a half message is, from its acknowledgement. Errors: SendError."""
+    """Return the position of a half message, from its acknowledgement. Raises SendError."""
     fields = answer.ext_fields or {}
     position = records.physical_offset_of(fields.get("msgId", ""))
     if position is None or "queueOffset" not in fields:
@@ -120,7 +120,7 @@ def half_message(queue: MessageQueue, message: Outgoing, answer: RemotingCommand
 
 
 def end_transactions(cluster: Cluster, options: SinkOptions, halves: Sequence[Half], verdict: int) -> None:
-    """Commit or roll back half messages, each acknowledged. Errors: SendError, ClusterError."""
+    """Commit or roll back half messages, with a response for each. Raises SendError, ClusterError."""
     by_broker: dict[str, list[Half]] = {}
     for half in halves:
         by_broker.setdefault(half.broker, []).append(half)
@@ -133,7 +133,7 @@ def end_transactions(cluster: Cluster, options: SinkOptions, halves: Sequence[Ha
             if broker not in cluster.addresses:
                 cluster.route(topic)
             if broker not in cluster.addresses:
-                raise TemporaryError("no route names it")  # one that has just started is not registered yet
+                raise TemporaryError("no route names it")  # a broker that has just started is not registered yet
             address = cluster.address(broker)
             try:
                 client = cluster.connections.to(address)

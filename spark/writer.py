@@ -1,7 +1,7 @@
-"""Writing, at least once: a task is done when every message of it is acknowledged.
+"""At-least-once writes: a task is done when all its messages are acknowledged.
 
-A task that Spark runs again sends its messages again; the properties SPARK_QUERY_ID, SPARK_BATCH_ID, SPARK_PARTITION_ID
-and SPARK_SEQ tell the copies.
+If Spark retries a task, its messages are sent again. The properties SPARK_QUERY_ID, SPARK_BATCH_ID, SPARK_PARTITION_ID
+and SPARK_SEQ identify the copies.
 """
 
 import logging
@@ -29,7 +29,7 @@ _log = logging.getLogger("pyspark_rocketmq")
 
 @dataclass
 class TaskSent(WriterCommitMessage):
-    """What a task has sent: how many messages in each queue, with the first and last offset."""
+    """Result of a task: number of messages in each queue, with the first and last offset."""
 
     count: int = 0
     queues: dict[MessageQueue, tuple[int, int, int]] = field(default_factory=dict)
@@ -43,11 +43,11 @@ class RocketMQBatchWriter(DataSourceArrowWriter):
         self._table = table
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskSent:
-        """Send the rows of a task. Errors: RowError, SendError, ClusterError."""
+        """Send the rows of a task. Raises RowError, SendError, ClusterError."""
         return send_rows(self._options, iterator if self._table is None else self._table.rows(iterator))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """What was sent stays sent: a broker takes nothing back."""
+        """Log a warning: messages already sent stay stored, since a broker cannot take them back."""
         warn_of_abort(messages)
 
 
@@ -58,19 +58,19 @@ class RocketMQStreamWriter(DataSourceStreamArrowWriter):
         self._options = options
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskSent:
-        """Send the rows of a task. Errors: RowError, SendError, ClusterError."""
+        """Send the rows of a task. Raises RowError, SendError, ClusterError."""
         return send_rows(self._options, iterator)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """All is acknowledged already."""
+        """No-op: all messages are already acknowledged."""
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """What was sent stays sent: a broker takes nothing back."""
+        """Log a warning: messages already sent stay stored, since a broker cannot take them back."""
         warn_of_abort(messages)
 
 
 def send_rows(options: SinkOptions, batches: Iterator[pa.RecordBatch]) -> TaskSent:
-    """Send rows; each Arrow batch is looked at whole before any message of it goes out."""
+    """Send rows; each Arrow batch is checked completely before any of its messages is sent."""
     with Cluster(options) as cluster:
         sender = Sender(cluster, options, first=task_number())
         rows = row_reader(options)
@@ -81,7 +81,7 @@ def send_rows(options: SinkOptions, batches: Iterator[pa.RecordBatch]) -> TaskSe
 
 
 def row_reader(options: SinkOptions, more: Mapping[str, str] | None = None) -> RowReader:
-    """A reader of rows for this task: its messages tell which query, batch and task made them. `more`: properties."""
+    """Create the row reader of this task, whose messages name query, batch and task. `more`: properties."""
     query_id, batch_id = stream_place()
     stamps = {QUERY_ID: query_id, BATCH_ID: batch_id, PARTITION_ID: str(task_number()), **(more or {})}
     return RowReader(
@@ -93,14 +93,14 @@ def row_reader(options: SinkOptions, more: Mapping[str, str] | None = None) -> R
 
 
 def unique_ids() -> Iterator[str]:
-    """Ids for messages: 32 digits, as long as those of other clients, which some of them rely on."""
+    """Yield message ids of 32 digits, the length of other clients' ids, on which some clients rely."""
     prefix = uuid.uuid4().hex[:20].upper()
     for number in count():
         yield f"{prefix}{number:012X}"
 
 
 def stream_place() -> tuple[str, str]:
-    """The query and micro-batch that this task belongs to, as texts; empty in a batch write."""
+    """Return the query and micro-batch of this task as strings; empty in a batch write."""
     context = TaskContext.get()
     if context is None:
         return "", ""
@@ -111,12 +111,12 @@ def stream_place() -> tuple[str, str]:
 
 
 def task_number() -> int:
-    """The number of this task's partition."""
+    """Return the number of this task's partition."""
     context = TaskContext.get()
     return 0 if context is None else context.partitionId()
 
 
 def warn_of_abort(messages: Sequence[WriterCommitMessage | None]) -> None:
-    """Say how many messages of a batch that failed are stored."""
+    """Log the number of stored messages of a failed batch."""
     stored = sum(each.count for each in messages if isinstance(each, TaskSent))
     _log.warning("the batch failed after %d messages of it were stored; they stay", stored)

@@ -1,4 +1,4 @@
-"""Options of this suite: what it runs against, and how often each test runs."""
+"""Options of this suite: its target, and the number of runs of each test."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 EMULATOR = "emulator"
 LONG = frozenset({"test_audit_command", "test_examples", "test_recovery", "test_replay_command"})
 OF_REAL_BROKERS = frozenset({"config"})
-"""Options of the marker `rocketmq` that a real broker can have as well."""
+"""Options of the marker `rocketmq` that a real broker supports as well."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--target` and `--times`."""
+    """Add the options `--target` and `--times`."""
     parser.addoption(
         "--target",
         default=EMULATOR,
@@ -29,12 +29,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that start processes with sessions of their own come first, so that no worker is left alone with them."""
+    """Run tests that start processes with their own sessions first, so that no worker is left alone with them."""
     items.sort(key=lambda item: item.path.stem not in LONG)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each test as often as was asked for."""
+    """Repeat each test as often as requested."""
     times = metafunc.config.getoption("--times")
     if times > 1:
         metafunc.fixturenames.append("time_of_several")
@@ -42,7 +42,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 class Apache:
-    """Real brokers: one that tests share, and others for those that want keys of their own."""
+    """Real brokers: one that tests share, and others for tests that need their own configuration keys."""
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -51,7 +51,7 @@ class Apache:
 
     @contextmanager
     def serve(self, config: Mapping[str, object]) -> "Iterator[RealBroker]":
-        """A view of a broker, for one test."""
+        """Return a view of a broker for one test."""
         from real_broker import RealBroker, real_broker
 
         if config:
@@ -69,7 +69,7 @@ class Apache:
             view.forget()
 
     def close(self) -> None:
-        """End the shared one."""
+        """Stop the shared broker."""
         if self._shared is not None:
             self._shared.close()
             self._shared = None
@@ -89,7 +89,7 @@ def apache(request: pytest.FixtureRequest) -> Iterator[Apache | None]:
 
 @pytest.fixture
 def rocketmq(request: pytest.FixtureRequest, apache: Apache | None) -> "Iterator[Emulator | RealBroker]":
-    """A fresh emulator, or a real broker without topics; tests that want more of it than it can be are skipped."""
+    """A new emulator, or a real broker without topics; tests that need more than a real broker offers are skipped."""
     if apache is None:
         yield request.getfixturevalue("rocketmq_factory")()
         return

@@ -1,6 +1,6 @@
-"""Acknowledgements that never come: the broker keeps requests on its threads until those who asked have given up.
+"""Lost acknowledgements: the broker holds requests until their clients have given up.
 
-The key `requestTimes` says for how long, by the broker's clock, and that one stands still until a test moves it.
+The key `requestTimes` sets the duration on the broker's clock, which stands still until a test moves it.
 """
 
 from collections import Counter
@@ -26,27 +26,27 @@ MESSAGES = 60
 WINDOW = 16
 IMPATIENT = {"sendTimeoutMs": 200, "requestTimeoutMs": 30_000, "fetchOffset.retryIntervalMs": 1}
 PATIENT = {"sendTimeoutMs": 60_000, "requestTimeoutMs": 30_000}
-"""Who waits for what does not come gives up soon; who is answered has time for it on a busy machine."""
+"""Timeouts: short if no response will come, long enough for a busy machine otherwise."""
 NOT_REFUSED = {"brokerFastFailureEnable": False}
-"""What waits for a thread is carried out at last, however late."""
+"""Requests that wait for a thread are executed eventually, however late."""
 FROZEN = pytest.mark.rocketmq(time="frozen", config=NOT_REFUSED)
 
 
 def keep(emulator: Emulator, pools: str) -> None:
-    """From now on the broker keeps requests so long (`send=500`); nothing is kept any more with an empty text."""
+    """Make the broker hold requests for these times (`send=500`); an empty string holds none."""
     with RemotingClient(emulator.broker) as client:
         answer = client.request(RequestCode.UPDATE_BROKER_CONFIG, {}, f"requestTimes={pools}\n".encode())
     assert answer.code == 0, answer.remark
 
 
 def let_go(emulator: Emulator) -> None:
-    """What is kept is carried out, and answered to nobody; later requests are not kept."""
+    """Execute the held requests, whose clients have gone, and hold no later ones."""
     emulator.clock.advance("5m")
     keep(emulator, "")
 
 
 def copying(spark_rocketmq: SparkRocketMQ) -> tuple[list[bytes], DataFrame, Topic]:
-    """Bodies that a topic has, the stream of it, and the empty topic that it is to be copied to."""
+    """Return the bodies in a topic, its stream, and the empty topic to copy them to."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
     target = emulator.topic("copies", queues=2)
@@ -56,7 +56,7 @@ def copying(spark_rocketmq: SparkRocketMQ) -> tuple[list[bytes], DataFrame, Topi
 
 
 def place(message: Message) -> tuple[str, ...]:
-    """What tells a message of a query from all others, and is the same for its copies."""
+    """Return the properties that identify a message of a query, which are the same for its copies."""
     return tuple(message.properties[name] for name in (QUERY_ID, BATCH_ID, PARTITION_ID, SEQ))
 
 
@@ -64,7 +64,7 @@ def place(message: Message) -> tuple[str, ...]:
 @pytest.mark.recovery
 @pytest.mark.parametrize("size", [1, 8])
 def test_messages_whose_acknowledgements_are_lost_are_all_there(spark_rocketmq: SparkRocketMQ, size: int) -> None:
-    """At least once: the query fails, its next run sends the batch again, and properties tell the copies."""
+    """After lost acknowledgements the query fails, and its next run resends the batch; properties mark the copies."""
     emulator = spark_rocketmq.emulator
     bodies, stream, target = copying(spark_rocketmq)
     writer = stream.writeStream.format("rocketmq").options(
@@ -91,7 +91,7 @@ def test_messages_whose_acknowledgements_are_lost_are_all_there(spark_rocketmq: 
 @FROZEN
 @pytest.mark.recovery
 def test_half_messages_whose_acknowledgements_are_lost_are_never_seen(spark_rocketmq: SparkRocketMQ) -> None:
-    """Transactional: the query fails, its next run stores other half messages, and commits those alone."""
+    """After lost acknowledgements the query fails; its next run stores other half messages and commits only those."""
     emulator = spark_rocketmq.emulator
     bodies, stream, target = copying(spark_rocketmq)
     log = spark_rocketmq.checkpoint("transactions")
@@ -116,7 +116,7 @@ def test_half_messages_whose_acknowledgements_are_lost_are_never_seen(spark_rock
 @FROZEN
 @pytest.mark.recovery
 def test_commits_whose_acknowledgements_are_lost_lose_nothing(rocketmq: Emulator, tmp_path: Path) -> None:
-    """The batch is decided, so that its next run commits again: every message is there, and some twice.
+    """After lost acknowledgements of commits the next run commits again: no message is lost, and some arrive twice.
 
     This is the duplicate that a transactional write can leave behind.
     """
@@ -145,7 +145,7 @@ def test_commits_whose_acknowledgements_are_lost_lose_nothing(rocketmq: Emulator
 
 @pytest.mark.rocketmq(config={"flushDiskType": "SYNC_FLUSH", "syncFlushTimeout": 0})
 def test_a_disk_that_is_late_is_an_acknowledgement(spark_rocketmq: SparkRocketMQ) -> None:
-    """FLUSH_DISK_TIMEOUT says that the message is stored: it is not sent again."""
+    """A FLUSH_DISK_TIMEOUT response means that the message is stored, so it is not sent again."""
     target = spark_rocketmq.emulator.topic("orders", queues=2)
     rows = spark_rocketmq.spark.range(0, 100, 1, 2).selectExpr("cast(id as string) as body")
 

@@ -1,4 +1,4 @@
-"""The command `rocketmq-audit`, as a user runs it."""
+"""Tests of the command `rocketmq-audit`, run like a user."""
 
 import json
 import subprocess
@@ -21,12 +21,12 @@ COMMAND = Path(sys.executable).with_name("rocketmq-audit")
 
 
 def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
-    """Run the command in a process of its own, as it takes its session with it."""
+    """Run the command in a separate process, since it stops its session at the end."""
     return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_the_command_tells_writes_and_judges(tmp_path: Path, rocketmq: Emulator) -> None:
-    """A journal in a file and that of a running emulator, a page, the sums, every finding, and an exit code."""
+    """An audit of a journal file and a running emulator writes a page, sums and findings, and returns an exit code."""
     (tmp_path / "journal.jsonl").write_text(JOURNAL)
     rocketmq.topic("teas").send(b"tea")
 
@@ -57,7 +57,7 @@ def test_the_command_tells_writes_and_judges(tmp_path: Path, rocketmq: Emulator)
 
 
 def test_what_counts_as_a_failure_is_told(tmp_path: Path) -> None:
-    """With other verdicts the same journal is sound."""
+    """With other verdicts in --fail-on the same journal is sound."""
     (tmp_path / "journal.jsonl").write_text(JOURNAL)
     done = run(tmp_path / "journal.jsonl", "--fail-on", "lost,unexpected")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (
@@ -67,7 +67,7 @@ def test_what_counts_as_a_failure_is_told(tmp_path: Path) -> None:
 
 
 def test_the_page_tells_every_option_verdict_and_event() -> None:
-    """A name that is missing in docs/audit.md was forgotten."""
+    """The page docs/audit.md names every option, verdict, event and column."""
     page = (Path(__file__).parents[1] / "docs" / "audit.md").read_text()
     options = {word for action in parser()._actions for word in action.option_strings if word.startswith("--")}
     names = {f"`{option}" for option in options - {"--help"}}

@@ -1,4 +1,4 @@
-"""The audit as a Spark job: the same verdicts as in plain Python, from files of every form."""
+"""Tests of the audit as a Spark job: the verdicts equal those in plain Python, for files of every format."""
 
 import gzip
 import json
@@ -27,7 +27,7 @@ def session(spark_rocketmq_session: SparkSession) -> SparkSession:
 
 
 def journal(chance: Random, run_id: str) -> list[Event]:
-    """What may be written in a run of few topics, groups and messages: anything in any order."""
+    """Create random events of one run with few topics, groups and messages, in any order."""
     numbered = chance.random() < 0.5
     return [
         Event(
@@ -54,7 +54,7 @@ Row = tuple[tuple[str, str, str, str], dict[str, Any], str | None, frozenset[str
 
 
 def by_spark(audit: SparkAudit) -> list[Row]:
-    """Names, facts, keys and verdicts of all accounts, in order."""
+    """Return names, facts, keys and verdicts of all accounts, sorted."""
     names = [field.name for field in fields(Facts)]
     return sorted(
         (
@@ -68,7 +68,7 @@ def by_spark(audit: SparkAudit) -> list[Row]:
 
 
 def by_python(events: Iterable[Event], rules: Rules | None = None) -> list[Row]:
-    """The same of the audit in memory."""
+    """Return the same data from the audit in memory."""
     names = [field.name for field in fields(Facts)]
     return sorted(
         (
@@ -82,14 +82,14 @@ def by_python(events: Iterable[Event], rules: Rules | None = None) -> list[Row]:
 
 
 def written(path: Path, events: Iterable[Event]) -> Path:
-    """A journal in a file."""
+    """Write a journal to a file."""
     with path.open("w") as file:
         write_lines(events, file)
     return path
 
 
-# Many journals make one example, as the runs of one file: a job costs seconds whatever its size. What is drawn is a
-# seed, and a smaller one is no simpler.
+# Each example contains many journals, as the runs of one file: a job takes seconds regardless of its size. The drawn
+# value is only a seed, and a smaller seed is no simpler.
 @settings(
     max_examples=3,
     deadline=None,
@@ -104,7 +104,7 @@ def written(path: Path, events: Iterable[Event]) -> Path:
 def test_both_audits_say_the_same(
     session: SparkSession, tmp_path_factory: pytest.TempPathFactory, seed: int, rules: Rules
 ) -> None:
-    """Whatever a journal says, Spark counts the same facts and comes to the same verdicts as the audit in memory."""
+    """For any journal, Spark counts the same facts and returns the same verdicts as the audit in memory."""
     chance = Random(seed)
     events = [event for number in range(400) for event in journal(chance, f"r{number}")]
     chance.shuffle(events)
@@ -119,7 +119,7 @@ def test_both_audits_say_the_same(
 
 
 def life(message_id: str, *kinds: str, start: int = 0, **more: Any) -> list[Event]:
-    """Events of a message, a millisecond apart."""
+    """Return events of a message, a millisecond apart."""
     return [
         Event(start + number * 1000, Kind(kind), "orders", message_id, "shop", **more)
         for number, kind in enumerate(kinds)
@@ -137,12 +137,12 @@ JOURNAL = [
 
 
 def rows_of(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """Events as values by column."""
+    """Return events as values by column."""
     return [{name: getattr(event, field) for name, (field, _) in COLUMNS.items()} for event in events]
 
 
 def test_journals_of_several_forms_are_one(session: SparkSession, tmp_path: Path) -> None:
-    """JSON Lines, the same compressed, Parquet with narrower numbers and more columns, and a folder of them."""
+    """JSON Lines, compressed JSON Lines, Parquet with other column types, and a folder are audited as one journal."""
     written(tmp_path / "first.jsonl", JOURNAL[:4])
     (tmp_path / "deep").mkdir()
     with gzip.open(tmp_path / "deep" / "second.jsonl.gz", "wt") as file:
@@ -165,7 +165,7 @@ def test_journals_of_several_forms_are_one(session: SparkSession, tmp_path: Path
 
 
 def test_the_sums_and_the_page_say_what_was_found(session: SparkSession, tmp_path: Path) -> None:
-    """A line for each topic and group, the worst keys, plots of SVG in the page, and nothing from elsewhere."""
+    """The sums list topics, groups and the worst keys; the page is self-contained, with SVG plots."""
     with audit_journals(session, [written(tmp_path / "journal.jsonl", JOURNAL)]) as audit:
         found = summarise(audit, FAILURES)
 
@@ -198,7 +198,7 @@ def test_the_sums_and_the_page_say_what_was_found(session: SparkSession, tmp_pat
 
 
 def test_a_line_that_is_no_event_stops_the_audit_or_is_counted(session: SparkSession, tmp_path: Path) -> None:
-    """The error names the file, the reason and the line; with `skip_malformed` the rest is audited."""
+    """A malformed line raises an error that names file, reason and line; with `skip_malformed` the rest is audited."""
     path = written(tmp_path / "journal.jsonl", JOURNAL)
     with path.open("a") as file:
         file.write('{"ts_us": 1, "event": "stored", "topic": "or')
@@ -228,7 +228,7 @@ def test_a_line_that_is_no_event_stops_the_audit_or_is_counted(session: SparkSes
 def test_what_is_wrong_with_a_line_is_said(
     session: SparkSession, tmp_path: Path, line: dict[str, Any], problem: str
 ) -> None:
-    """As the audit in memory says it."""
+    """A malformed line is reported in the same words as by the audit in memory."""
     path = tmp_path / "journal.jsonl"
     path.write_text(json.dumps(line))
     with pytest.raises(JournalError, match=problem), audit_journals(session, [path]):
@@ -236,7 +236,7 @@ def test_what_is_wrong_with_a_line_is_said(
 
 
 def test_wrong_files_are_refused_by_name(session: SparkSession, tmp_path: Path) -> None:
-    """No such file, an unknown form, an empty folder, a column of another type, a run that is half numbered."""
+    """A missing file, unknown format, empty folder, wrong column type or partly numbered run is rejected."""
     session.createDataFrame([("soon",)], "ts_us string").write.parquet(str(tmp_path / "x.parquet"))
     half = [JOURNAL[0], Event(1, Kind.STORED, "orders", "m", seq=4)]
     (tmp_path / "empty").mkdir()
@@ -257,7 +257,7 @@ def test_wrong_files_are_refused_by_name(session: SparkSession, tmp_path: Path) 
 
 
 def test_every_fault_of_a_sample_is_found_and_no_other(session: SparkSession, tmp_path: Path) -> None:
-    """Lost, duplicated, recovered, unexpected, late and overtaken ones, in the midst of sound ones."""
+    """Lost, duplicated, recovered, unexpected, late and overtaken messages are found among sound ones."""
     messages, every = 60_000, 2003
     sample.journal(session, messages, every).write.parquet(str(tmp_path / "sample.parquet"))
     with audit_journals(session, [tmp_path / "sample.parquet"]) as audit:
@@ -271,7 +271,7 @@ def test_every_fault_of_a_sample_is_found_and_no_other(session: SparkSession, tm
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Files of a job are gone when it has ended."""
+    """Check that a job's files are removed at its end."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))

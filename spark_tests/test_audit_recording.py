@@ -1,4 +1,4 @@
-"""Journals of emulators as events: whatever clients do, each message is told by its own name."""
+"""Tests of emulators' journals as events: each message keeps its identity in every operation of clients."""
 
 import json
 from dataclasses import replace
@@ -40,17 +40,17 @@ INVISIBLE_MS = 10_000
 
 
 class Clients:
-    """Consumers and producers of an emulator, in the engine's own words."""
+    """Consumers and producers of an emulator that call the engine's operations."""
 
     def __init__(self, emulator: Emulator) -> None:
         self._emulator = emulator
 
     def ask(self, operation: Operation) -> Any:
-        """The answer of the broker."""
+        """Return the broker's result."""
         return self._emulator.run_in_loop(lambda host: host.engine.ask(host.engine.brokers[0], operation))
 
     def pop(self, topic: str = "orders", group: str = "shop", **more: Any) -> dict[int, str]:
-        """Pop; the handles by queue offset."""
+        """Pop; returns the receipt handles by queue offset."""
         wanted = {"init_mode": 0, "exp_type": "TAG", "exp": "*", **more}
         result: PopResult = self.ask(PopMessage(group, topic, -1, 8, INVISIBLE_MS, 0, 0, **wanted))
         return {
@@ -60,7 +60,7 @@ class Clients:
         }
 
     def pull(self, offset: int, topic: str = "orders", commits: int | None = None, tags: str = "*") -> PullResult:
-        """Pull for the group `shop`, which registers by that."""
+        """Pull for the group `shop`, after a heartbeat that registers it."""
         self.ask(Heartbeat("client", [], [ConsumerData("shop", subscriptions=[SubscriptionData(topic, tags)])]))
         flags = 4 if commits is None else 5
         result: PullResult = self.ask(PullMessage("shop", topic, 0, offset, 8, flags, commits or 0, 0, 0, tags, "TAG"))
@@ -69,29 +69,29 @@ class Clients:
 
 @pytest.fixture
 def clients(rocketmq: Emulator) -> Clients:
-    """Clients of the emulator of this test."""
+    """Clients of this test's emulator."""
     return Clients(rocketmq)
 
 
 def told(emulator: Emulator) -> list[Event]:
-    """The events, which are the same by both ways."""
+    """Return the events, after checking that both ways of reading agree."""
     events = events_of(emulator)
     assert [replace(event, run_id=emulator.control) for event in events] == read_emulator(emulator.control)
     return events
 
 
 def kinds(emulator: Emulator, message_id: str) -> list[str]:
-    """What happened to a message."""
+    """Return the kinds of a message's events."""
     return [str(event.kind) for event in told(emulator) if event.message_id == message_id]
 
 
 def verdicts(emulator: Emulator) -> dict[str, set[str]]:
-    """Verdicts by body-less name: the keys of messages."""
+    """Return the verdicts by message key."""
     return {str(each.key): set(each.verdicts) for each in audit_events(told(emulator)).accounts}
 
 
 def test_a_message_that_is_popped_fails_and_comes_again_is_recovered(rocketmq: Emulator, clients: Clients) -> None:
-    """The copy in the retry topic is the same message, popped and acknowledged under its own name."""
+    """A message that is popped, redelivered by the retry topic and acknowledged keeps its identity: it is recovered."""
     sent = rocketmq.topic("orders").send(b"tea", tag="tea", keys=["k"], message_group="table")
     clients.pop()
     rocketmq.clock.advance("30s", wait=None)
@@ -107,7 +107,7 @@ def test_a_message_that_is_popped_fails_and_comes_again_is_recovered(rocketmq: E
 
 
 def test_many_messages_are_acknowledged_at_once_and_hidden_one_by_one(rocketmq: Emulator, clients: Clients) -> None:
-    """A batch of acknowledgements names its messages by bits; a changed invisible time is told."""
+    """A batch acknowledgement names its messages by bits, and a changed invisible duration is recorded."""
     ids = [rocketmq.topic("orders").send(b"tea", keys=[f"k{number}"]).message_id for number in range(3)]
     handles = clients.pop()
     start, time, invisible, revive = map(int, handles[0].split()[:4])
@@ -121,7 +121,7 @@ def test_many_messages_are_acknowledged_at_once_and_hidden_one_by_one(rocketmq: 
 def test_a_committed_offset_acknowledges_what_was_pulled_but_not_what_was_sent_back(
     rocketmq: Emulator, clients: Clients
 ) -> None:
-    """What was sent back comes again from the retry topic, and dies when it is sent back for good."""
+    """A message that was sent back is redelivered from the retry topic, or finally becomes a dead letter."""
     sent = [rocketmq.topic("orders").send(b"tea", keys=[f"k{number}"]) for number in range(4)]
     clients.pull(0)
     clients.ask(SendMessageBack("shop", sent[1].physical_offset, 0))
@@ -143,7 +143,7 @@ def test_a_committed_offset_acknowledges_what_was_pulled_but_not_what_was_sent_b
 
 
 def test_transactions_are_told_by_what_became_of_them(rocketmq: Emulator, clients: Clients) -> None:
-    """Committed ones are owed to a group, rolled back and open ones are not."""
+    """Committed messages must reach a group; rolled back and open ones need not."""
     rocketmq.topic("paid", type="TRANSACTION", queues=1)
     clients.pop("paid")
     halves = []
@@ -170,7 +170,7 @@ def test_transactions_are_told_by_what_became_of_them(rocketmq: Emulator, client
 
 @pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"], config={"recallMessageEnable": True})
 def test_delayed_messages_are_owed_from_their_time_on(rocketmq: Emulator, clients: Clients) -> None:
-    """Stored once, when the broker took them; pending until they are due, lost afterwards, nothing if recalled."""
+    """A delayed message is stored once, pending until its time and lost afterwards, and has no verdict if recalled."""
     later = rocketmq.topic("later", type="DELAY", queues=1)
     clients.pop("later")
     later.send(b"tea", keys=["level"], properties={"DELAY": "3"})
@@ -194,7 +194,7 @@ def test_delayed_messages_are_owed_from_their_time_on(rocketmq: Emulator, client
 
 
 def test_filters_and_beginnings_say_what_a_group_is_owed(rocketmq: Emulator, clients: Clients) -> None:
-    """Tags, SQL, the first offset that was pulled, and pops that begin at the end."""
+    """Tags, SQL92, first pulled offsets and pops from the end determine a group's messages."""
     orders = rocketmq.topic("orders")
     orders.send(b"old", keys=["old"], tag="tea", properties={"size": "1"})
     orders.send(b"new", keys=["new"], tag="tea", properties={"size": "2"})
@@ -210,7 +210,7 @@ def test_filters_and_beginnings_say_what_a_group_is_owed(rocketmq: Emulator, cli
 
 
 def test_readers_and_broadcasting_groups_are_left_out(rocketmq: Emulator, clients: Clients) -> None:
-    """They acknowledge nothing by nature."""
+    """Readers and broadcasting groups are left out, because they never acknowledge messages."""
     rocketmq.topic("orders").send(b"tea")
     clients.ask(Heartbeat("c", [], [ConsumerData("all", message_model="BROADCASTING")]))
     clients.ask(PullMessage("all", "orders", 0, 0, 8, 4, 0, 0, 0, "*", "TAG"))
@@ -220,7 +220,7 @@ def test_readers_and_broadcasting_groups_are_left_out(rocketmq: Emulator, client
 
 
 def test_a_dead_letter_queue_is_a_topic_for_those_who_consume_it(rocketmq: Emulator, clients: Clients) -> None:
-    """The group that gave the message up has a dead letter, the one that consumes it a message of its own."""
+    """The group that gave up a message has a dead letter; a group that consumes the queue has a message of its own."""
     sent = rocketmq.topic("orders").send(b"tea", keys=["k"])
     clients.pull(0)
     clients.ask(SendMessageBack("shop", sent.physical_offset, -1, origin_topic="orders"))
@@ -233,7 +233,7 @@ def test_a_dead_letter_queue_is_a_topic_for_those_who_consume_it(rocketmq: Emula
 
 
 def test_a_crash_that_takes_an_acknowledged_send_with_it_is_a_loss(rocketmq: Emulator, clients: Clients) -> None:
-    """The producer was told that it is stored, so it is owed, whoever lies at its place afterwards."""
+    """A send that was acknowledged but lost in a crash is a loss, even if another message has its offset afterwards."""
     clients.pop()
     rocketmq.topic("orders").send(b"tea", keys=["gone"])
     rocketmq.crash(power_loss=True)
@@ -246,7 +246,7 @@ def test_a_crash_that_takes_an_acknowledged_send_with_it_is_a_loss(rocketmq: Emu
 
 @pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"], config={"journalMaxEntries": 5})
 def test_a_journal_with_gaps_is_refused(rocketmq: Emulator) -> None:
-    """Nobody can tell what dropped lines said."""
+    """A journal with dropped lines is rejected, because their content is unknown."""
     for _ in range(9):
         rocketmq.topic("orders").send(b"tea")
     with pytest.raises(JournalError, match=r"dropped \d+ lines of its journal.*journalMaxEntries"):
@@ -256,19 +256,19 @@ def test_a_journal_with_gaps_is_refused(rocketmq: Emulator) -> None:
 
 
 def test_an_address_where_no_emulator_is_is_refused() -> None:
-    """The text names it."""
+    """An address without an emulator is rejected with an error that names it."""
     with pytest.raises(JournalError, match=r"http://127\.0\.0\.1:1 is no control port of an emulator"):
         read_emulator("http://127.0.0.1:1")
 
 
 def test_events_of_an_emulator_are_lines_of_a_journal(rocketmq: Emulator) -> None:
-    """With a place for each and no gaps."""
+    """Each event of an emulator is a journal line with a gapless `seq`."""
     rocketmq.topic("orders").send(b"tea")
     assert [json.loads(event.line())["seq"] for event in told(rocketmq)] == [0]
 
 
 def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
-    """A pop that was refused owes its group nothing, and a refused acknowledgement settles nothing."""
+    """A rejected pop creates no interest, and a rejected acknowledgement settles nothing."""
     clients = Clients(rocketmq)
     rocketmq.topic("orders").send(b"tea")
     busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")

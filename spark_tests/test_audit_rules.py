@@ -1,4 +1,4 @@
-"""What a verdict is, by journals so small that one can see it; plain Python, no Spark."""
+"""Tests of the verdicts with minimal journals, in plain Python without Spark."""
 
 import io
 
@@ -9,27 +9,27 @@ SECOND = 1_000_000
 
 
 def at(second: float, kind: str, message_id: str | None = "m1", group: str | None = "g", **more: object) -> Event:
-    """An event of topic `t`, some seconds after the beginning; one that concerns no group names none."""
-    return Event(int(second * SECOND), Kind(kind), "t", message_id, group, **more)  # type: ignore[arg-type]  # by name
+    """Create an event of topic `t`, some seconds after the start; an event that concerns no group names none."""
+    return Event(int(second * SECOND), Kind(kind), "t", message_id, group, **more)  # type: ignore[arg-type]  # fields by name
 
 
 def accounts(*events: Event, rules: Rules | None = None) -> dict[tuple[str, str], Account]:
-    """The accounts of a journal by group and message."""
+    """Return the accounts of a journal by group and message."""
     return {(each.group, each.message_id): each for each in audit_events(events, rules).accounts}
 
 
 def verdicts(*events: Event, rules: Rules | None = None) -> set[str]:
-    """The verdicts of message `m1` for group `g`."""
+    """Return the verdicts of message `m1` for group `g`."""
     return set(accounts(*events, rules=rules)["g", "m1"].verdicts)
 
 
 def test_a_message_that_was_delivered_and_acknowledged_has_no_verdict() -> None:
-    """Stored, delivered once and acknowledged in time is as it should be."""
+    """A message that is stored, delivered once and acknowledged in time has no verdict."""
     assert verdicts(at(1, "stored"), at(2, "delivered", invisible_ms=5000), at(3, "acked")) == set()
 
 
 def test_a_message_that_nobody_got_is_lost_for_each_group_that_wanted_it() -> None:
-    """A group that subscribed, and one that has acknowledged another message, are owed it; a third one is not there."""
+    """An undelivered message is lost for a group that subscribed, or that acknowledged another message."""
     found = accounts(
         at(0, "subscribed", None, "quiet"),
         at(1, "stored"),
@@ -46,12 +46,12 @@ def test_a_message_that_nobody_got_is_lost_for_each_group_that_wanted_it() -> No
 
 
 def test_a_message_that_was_delivered_and_never_acknowledged_is_lost() -> None:
-    """Delivery alone settles nothing."""
+    """A message that was delivered but never acknowledged is lost."""
     assert verdicts(at(1, "stored"), at(2, "delivered")) == {"lost"}
 
 
 def test_a_message_that_is_still_held_back_at_the_end_is_pending() -> None:
-    """The invisible time, a delay, or the time until a retry may reach beyond the end of the journal."""
+    """A message is pending if its invisible duration, delay or retry time reaches beyond the end of the journal."""
     assert verdicts(at(1, "stored"), at(2, "delivered", invisible_ms=5000), at(3, "stored", "m2")) == {"pending"}
     assert verdicts(at(0, "subscribed", None), at(1, "stored", deliver_at_us=9 * SECOND)) == {"pending"}
     assert verdicts(at(1, "stored"), at(2, "delivered"), at(3, "nacked", invisible_ms=10_000)) == {"pending"}
@@ -60,7 +60,7 @@ def test_a_message_that_is_still_held_back_at_the_end_is_pending() -> None:
 
 
 def test_what_comes_again_because_nobody_acknowledged_it_is_recovered() -> None:
-    """After its invisible time, after it was given back, after a consumer that pulls was gone: so retry works."""
+    """A redelivery after the invisible duration, a return or the loss of a pulling consumer is recovered."""
     stored, acked = at(1, "stored"), at(9, "acked")
     assert verdicts(stored, at(2, "delivered", invisible_ms=3000), at(5, "delivered"), acked) == {"recovered"}
     given_back = (at(2, "delivered", invisible_ms=60_000), at(3, "nacked"), at(4, "delivered"))
@@ -69,21 +69,21 @@ def test_what_comes_again_because_nobody_acknowledged_it_is_recovered() -> None:
 
 
 def test_what_comes_again_although_it_was_acknowledged_is_duplicated() -> None:
-    """An acknowledgement in time ends the matter, and so does the dead letter queue."""
+    """A redelivery after an acknowledgement in time, or after the dead letter queue, is a duplicate."""
     begin = (at(1, "stored"), at(2, "delivered", invisible_ms=3000))
     assert verdicts(*begin, at(3, "acked"), at(4, "delivered"), at(5, "acked")) == {"duplicated"}
     assert verdicts(*begin, at(5.5, "deadlettered"), at(6, "delivered")) == {"duplicated", "dead"}
 
 
 def test_an_acknowledgement_that_came_too_late_allows_a_redelivery() -> None:
-    """The handle was no longer good: the message may come again, and it is not lost if it does not."""
+    """After a late acknowledgement a redelivery is allowed, and without one the message is not lost."""
     begin = (at(1, "stored"), at(2, "delivered", invisible_ms=3000), at(5.1, "acked"))
     assert verdicts(*begin, at(6, "delivered"), at(7, "acked")) == {"recovered"}
     assert verdicts(*begin) == set()
 
 
 def test_what_comes_while_somebody_has_it_is_duplicated() -> None:
-    """Inside the invisible time nobody else may get it; a change of the invisible time moves its end."""
+    """A delivery within the invisible duration is a duplicate; a change of the duration moves its end."""
     stored, end = at(1, "stored"), at(9, "acked")
     begin = at(2, "delivered", invisible_ms=3000)
     assert verdicts(stored, begin, at(4.9, "delivered"), end) == {"duplicated"}
@@ -94,20 +94,20 @@ def test_what_comes_while_somebody_has_it_is_duplicated() -> None:
 
 
 def test_clocks_that_disagree_a_little_can_be_allowed_for() -> None:
-    """With a slack an instant that is wrong by no more than it is taken for right."""
+    """With a clock slack, deviations of up to that slack are accepted."""
     events = (at(1, "stored"), at(2, "delivered", invisible_ms=3000), at(4.9, "delivered"), at(6, "acked"))
     assert verdicts(*events, rules=Rules(clock_slack_ms=100)) == {"recovered"}
     assert verdicts(*events, rules=Rules(clock_slack_ms=99)) == {"duplicated"}
 
 
 def test_a_message_that_was_stored_twice_and_consumed_twice_is_duplicated() -> None:
-    """A producer that repeats a send has made the duplicate, but it is one."""
+    """A message that was stored and consumed twice is duplicated, even if the producer repeated the send."""
     life = (at(1, "stored"), at(2, "delivered"), at(3, "acked"), at(4, "stored"), at(5, "delivered"), at(6, "acked"))
     assert verdicts(*life) == {"duplicated"}
 
 
 def test_what_nobody_stored_is_unexpected() -> None:
-    """So is what was only prepared, rolled back, or taken back."""
+    """A delivery of a message that was not stored, only prepared, rolled back or recalled is unexpected."""
     got = (at(5, "delivered"), at(6, "acked"))
     assert verdicts(*got) == {"unexpected"}
     assert verdicts(at(1, "txnPrepared"), *got) == {"unexpected"}
@@ -116,7 +116,7 @@ def test_what_nobody_stored_is_unexpected() -> None:
 
 
 def test_a_half_message_is_owed_to_nobody_before_it_is_committed() -> None:
-    """Prepared or rolled back it may stay away; committed it has to come, and not before."""
+    """A half message may stay away while prepared or rolled back; once committed it must arrive, and not earlier."""
     group = at(0, "subscribed", None)
     assert verdicts(group, at(1, "txnPrepared")) == set()
     assert verdicts(group, at(1, "txnPrepared"), at(2, "txnRolledBack")) == set()
@@ -126,13 +126,13 @@ def test_a_half_message_is_owed_to_nobody_before_it_is_committed() -> None:
 
 
 def test_a_send_of_which_the_producer_does_not_know_may_go_either_way() -> None:
-    """Not delivered: not lost. Delivered: recovered, not unexpected."""
+    """A message whose send failed is not lost if it is missing, and recovered, not unexpected, if it is delivered."""
     assert verdicts(at(0, "subscribed", None), at(1, "sendFailed")) == set()
     assert verdicts(at(1, "sendFailed"), at(2, "delivered"), at(3, "acked")) == {"recovered"}
 
 
 def test_a_delayed_message_is_early_before_its_time_and_late_long_after_it() -> None:
-    """Its time is the later one of its storing and `deliverAtUs`."""
+    """A delayed message is early before, and late long after, the later of its store time and `deliverAtUs`."""
     stored = at(1, "stored", deliver_at_us=10 * SECOND)
     assert verdicts(stored, at(9.9, "delivered"), at(11, "acked")) == {"early"}
     assert verdicts(stored, at(10, "delivered"), at(11, "acked")) == set()
@@ -142,14 +142,14 @@ def test_a_delayed_message_is_early_before_its_time_and_late_long_after_it() -> 
 
 
 def test_a_dead_letter_is_dead_and_not_lost() -> None:
-    """The dead letter queue keeps it; another group's dead letter changes nothing."""
+    """A message in the dead letter queue is dead, not lost; another group's dead letter changes nothing."""
     found = accounts(at(1, "stored"), at(2, "delivered"), at(3, "deadlettered"), at(3, "delivered", group="other"))
     assert set(found["g", "m1"].verdicts) == {"dead"}
     assert set(found["other", "m1"].verdicts) == {"lost"}
 
 
 def test_a_group_is_owed_what_it_subscribed_to() -> None:
-    """Tags, the place where it begins, and messages that it was said to skip."""
+    """Tags, the start position and skipped messages determine which messages a group must receive."""
     tea = at(1, "stored", tags="tea")
     assert verdicts(at(0, "subscribed", None, expression="tea || coffee"), tea) == {"lost"}
     assert verdicts(at(0, "subscribed", None, expression="coffee"), tea) == set()
@@ -163,14 +163,14 @@ def test_a_group_is_owed_what_it_subscribed_to() -> None:
 
 
 def in_line(*events: Event) -> dict[str, bool]:
-    """Which messages of the message group `line` were overtaken; all are stored in the order of their names."""
+    """Return which messages of the message group `line` were overtaken; all are stored in the order of their names."""
     stored = [at(number / 10, "stored", f"m{number}", message_group="line") for number in range(1, 4)]
     found = accounts(*stored, *events)
     return {name: "out of order" in account.verdicts for (_, name), account in found.items()}
 
 
 def test_a_message_that_comes_after_a_later_one_is_out_of_order() -> None:
-    """What counts is the first delivery of each; which came again later does not matter."""
+    """A first delivery after that of a later message is out of order; redeliveries do not count."""
     m1, m2, m3 = (at(number, "delivered", f"m{number}") for number in range(1, 4))
     again = at(5, "delivered", "m1")
     assert in_line(m1, m2, m3, again) == {"m1": False, "m2": False, "m3": False}
@@ -178,7 +178,7 @@ def test_a_message_that_comes_after_a_later_one_is_out_of_order() -> None:
 
 
 def test_a_message_that_waits_to_come_again_must_not_be_overtaken() -> None:
-    """Until it was delivered again, or given up, the group must get nothing later than it has had."""
+    """A message that waits for redelivery is overtaken if a later one arrives before it is redelivered or given up."""
     m1, failed, again = at(1, "delivered", "m1"), at(1.1, "nacked", "m1"), at(4, "delivered", "m1")
     m2 = at(2, "delivered", "m2")
     assert in_line(m1, failed, m2, again) == {"m1": True, "m2": False, "m3": False}
@@ -189,7 +189,7 @@ def test_a_message_that_waits_to_come_again_must_not_be_overtaken() -> None:
 
 
 def test_messages_without_a_message_group_have_no_order() -> None:
-    """Nor have those of different message groups."""
+    """Messages without a message group, or of different ones, are never out of order."""
     found = accounts(
         at(1, "stored", "m1", message_group="a"),
         at(2, "stored", "m2", message_group="b"),
@@ -202,14 +202,14 @@ def test_messages_without_a_message_group_have_no_order() -> None:
 
 
 def test_runs_and_topics_have_nothing_to_do_with_each_other() -> None:
-    """What one run stored another has not."""
+    """A message stored in one run is unknown in another run."""
     stored, got = at(1, "stored", run_id="a"), at(2, "delivered", run_id="b")
     [account] = audit_events([stored, got]).accounts
     assert (account.run_id, set(account.verdicts)) == ("b", {"unexpected"})
 
 
 def test_seq_orders_the_events_of_a_run() -> None:
-    """An acknowledgement that was noted first came first, whatever the clock said."""
+    """`seq` determines the order of events, regardless of their time."""
     life = (at(1, "stored", seq=1), at(2, "delivered", seq=2), at(2, "acked", seq=3), at(2, "delivered", seq=4))
     assert verdicts(*life) == {"duplicated"}
     with pytest.raises(JournalError, match="1 of 2 events have a seq"):
@@ -217,7 +217,7 @@ def test_seq_orders_the_events_of_a_run() -> None:
 
 
 def test_an_assertion_tells_the_life_of_what_is_wrong() -> None:
-    """Who fails sees which message, and what happened to it."""
+    """A failed assertion shows the message and its events."""
     audit = audit_events([at(1, "stored"), at(2, "delivered"), at(3, "acked"), at(4, "delivered")])
     audit.assert_none("lost", "unexpected")
     with pytest.raises(AssertionError, match=r"1 duplicated\nm1 of t for g: duplicated\n +1.000000 stored"):
@@ -227,7 +227,7 @@ def test_an_assertion_tells_the_life_of_what_is_wrong() -> None:
 
 
 def test_a_journal_reads_as_it_was_written() -> None:
-    """Every column survives the way through a file, and what others wrote beside it is not read."""
+    """Every column survives a round trip through a file, and unknown columns are ignored."""
     events = [
         at(1, "stored", seq=1, run_id="r", message_group="a", keys="k", tags="tea", deliver_at_us=5),
         at(2, "subscribed", None, seq=2, run_id="r", expression="tea", consume_from="last"),
@@ -254,6 +254,6 @@ def test_a_journal_reads_as_it_was_written() -> None:
     ],
 )
 def test_a_line_that_is_no_event_is_refused_with_its_reason(line: str, problem: str) -> None:
-    """The text names the line and what is wrong with it."""
+    """A malformed line is rejected with its number and the reason."""
     with pytest.raises(JournalError, match=problem):
         list(read_lines([line]))

@@ -1,4 +1,4 @@
-"""Batches through a real session."""
+"""Tests of batch reads through a real session."""
 
 from datetime import UTC, datetime
 
@@ -10,7 +10,7 @@ from pyspark_rocketmq.testing import SparkRocketMQ
 
 
 def test_a_topic_is_a_table(spark_rocketmq: SparkRocketMQ) -> None:
-    """Nine columns, all messages, each once."""
+    """A read of a topic has nine columns and returns every message once."""
     topic = spark_rocketmq.emulator.topic("orders", queues=3)
     for number in range(30):
         topic.send(b"%d" % number, tag="new", keys=[f"k{number}"], message_group=f"g{number % 5}")
@@ -41,7 +41,7 @@ def test_a_topic_is_a_table(spark_rocketmq: SparkRocketMQ) -> None:
 
 
 def test_metadata_and_a_schema_of_ones_own(spark_rocketmq: SparkRocketMQ) -> None:
-    """Columns of metadata if wanted; a schema picks and orders columns, and may have text and maps."""
+    """A read returns metadata on request; a schema selects and orders columns, and may request strings and maps."""
     topic = spark_rocketmq.emulator.topic("orders", queues=1)
     sent = topic.send(b"hello", tag="new", keys=["a", "b"], message_group="g", properties={"colour": "blue"})
 
@@ -61,7 +61,7 @@ def test_metadata_and_a_schema_of_ones_own(spark_rocketmq: SparkRocketMQ) -> Non
 
 
 def test_arrow_types_are_sparks_own() -> None:
-    """Spark compares the schema of batches with the one that it makes of its types."""
+    """The Arrow types of all columns equal those of Spark's own conversion, because Spark compares the two."""
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import _parse_datatype_string
     from pyspark_rocketmq.arrow_columns import ColumnMaker
@@ -77,7 +77,7 @@ def test_arrow_types_are_sparks_own() -> None:
 
 
 def test_a_large_topic_is_read_by_several_tasks(spark_rocketmq: SparkRocketMQ) -> None:
-    """Ranges are split; nothing is missing and nothing twice."""
+    """A large topic is split into several tasks, which return every message once."""
     spark_rocketmq.emulator.topic("orders", queues=2)
     for queue in (0, 1):
         fill(spark_rocketmq.emulator, "orders", [b"x" * 20] * 15000, queue)
@@ -89,7 +89,7 @@ def test_a_large_topic_is_read_by_several_tasks(spark_rocketmq: SparkRocketMQ) -
 
 
 def test_a_batch_ends_where_it_was_planned(spark_rocketmq: SparkRocketMQ) -> None:
-    """Offsets by number, and an empty range."""
+    """A batch with numeric offsets returns exactly that range, and an empty range returns nothing."""
     spark_rocketmq.emulator.topic("orders", queues=1)
     fill(spark_rocketmq.emulator, "orders", [b"%d" % at for at in range(100)])
     start, end = '{"orders":{"broker-a":{"0":10}}}', '{"orders":{"broker-a":{"0":20}}}'
@@ -102,7 +102,7 @@ def test_a_batch_ends_where_it_was_planned(spark_rocketmq: SparkRocketMQ) -> Non
 
 
 def test_filters_of_the_broker(spark_rocketmq: SparkRocketMQ) -> None:
-    """A tag expression of the options."""
+    """A tag expression in the options filters the messages."""
     spark_rocketmq.emulator.topic("orders", queues=1)
     fill(spark_rocketmq.emulator, "orders", [b"%d" % at for at in range(1000)], tags=["a", "b", "c", "d"])
 
@@ -112,7 +112,7 @@ def test_filters_of_the_broker(spark_rocketmq: SparkRocketMQ) -> None:
 
 
 def test_filters_of_the_query_are_pushed(spark_rocketmq: SparkRocketMQ) -> None:
-    """Queues, offsets, times and tags of a query say what is read at all; the answer is the same as without."""
+    """Pushed filters on queues, offsets, times and tags reduce the read without changing its result."""
     spark = spark_rocketmq.spark
     spark_rocketmq.emulator.topic("orders", queues=2)
     fill(spark_rocketmq.emulator, "orders", [b"x"] * 500, 0, tags=["a", "b"])
@@ -155,7 +155,7 @@ def test_filters_of_the_query_are_pushed(spark_rocketmq: SparkRocketMQ) -> None:
 def test_what_is_wrong_is_said_before_anything_is_read(
     spark_rocketmq: SparkRocketMQ, options: dict[str, str], said: str
 ) -> None:
-    """Spark shows the text that names the option, topic and queue."""
+    """An invalid read fails with an error that names the option, topic and queue."""
     spark_rocketmq.emulator.topic("orders", queues=1)
 
     with pytest.raises(PySparkException, match=said):
@@ -163,7 +163,7 @@ def test_what_is_wrong_is_said_before_anything_is_read(
 
 
 def test_a_wrong_column_is_named(spark_rocketmq: SparkRocketMQ) -> None:
-    """A schema that cannot be had is refused."""
+    """An unsupported schema is rejected with an error that names the column."""
     spark_rocketmq.emulator.topic("orders", queues=1)
     reader = spark_rocketmq.spark.read.format("rocketmq").options(**spark_rocketmq.options(topic="orders"))
 

@@ -1,4 +1,4 @@
-"""The archive of classes: made of what a first JVM has listed, used by those that start later, in nobody's way else."""
+"""Tests of the class data archive: made from a first JVM's list, and used by later ones without side effects."""
 
 import os
 import shlex
@@ -11,14 +11,14 @@ import pytest
 from pyspark_rocketmq import class_archive
 
 SECONDS = 240.0
-"""For an archive to be made on a busy machine."""
+"""Timeout for the creation of an archive on a busy machine."""
 CLASSES = 2000
 VERIFICATION_OFF = "-XX:-BytecodeVerificationRemote"
 
 
 @pytest.fixture(autouse=True)
 def _at_once(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What makes an archive gives way to none of the other tests, which may go on for minutes."""
+    """Run the creation of an archive with normal priority, because other tests may run for minutes."""
     folder = tmp_path_factory.mktemp("bin")
     nice = folder / "nice"
     nice.write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
@@ -27,18 +27,18 @@ def _at_once(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 
 
 def java(options: list[str], *more: str) -> "subprocess.CompletedProcess[str]":
-    # Spark splits the text of its option as a shell would.
+    # Spark splits its option's text like a shell.
     words = ["java", *shlex.split(" ".join(options)), *more, "-version"]
     return subprocess.run(words, capture_output=True, text=True, check=True)
 
 
 def names_a_file(options: list[str]) -> bool:
-    """Whether the JVM would write a list, or use an archive."""
+    """True if the JVM would write a class list or use an archive."""
     return "DumpLoadedClassList" in "".join(options) or "SharedArchiveFile" in "".join(options)
 
 
 def until_made(kept: Path) -> list[str]:
-    """The switches with the archive, once the process that makes it has ended."""
+    """Return the options with the archive, once the process that creates it has ended."""
     give_up = time.monotonic() + SECONDS
     while "SharedArchiveFile" not in (options := class_archive.switches(kept))[0]:
         assert time.monotonic() < give_up, sorted(kept.iterdir())
@@ -163,7 +163,7 @@ def test_sessions_for_tests_use_it(tmp_path: Path) -> None:
 
     before = run()
     (listed,) = (tmp_path / "spark").glob("*.classes")
-    # An archive of all takes half a minute, and of a part of them is one, too.
+    # An archive of all classes takes half a minute; one of a part of them is valid, too.
     listed.write_text("".join(listed.read_text().splitlines(keepends=True)[:CLASSES]))
     options = until_made(tmp_path / "spark")
 

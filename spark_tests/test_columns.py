@@ -1,4 +1,4 @@
-"""Stored messages as Arrow columns: the same as the plain decoder says, whatever a message looks like."""
+"""Tests of stored messages as Arrow columns, which must equal the result of the plain decoder for any message."""
 
 import gzip
 import json
@@ -30,7 +30,7 @@ HOSTS = st.sampled_from([("10.0.0.1", 50000), ("::1", 10911), ("255.255.255.255"
 
 @st.composite
 def stored(draw: st.DrawFn, offset: int = 0) -> bytes:
-    """A record as a broker stores it, of either address family, with or without a compressed body."""
+    """Create a record as stored by a broker, with either address family, with or without a compressed body."""
     body = draw(st.binary(max_size=40))
     packed, sys_flag = draw(st.sampled_from([(body, 0), (zlib.compress(body), 0x1), (zlib.compress(body), 0x301)]))
     return records.encode(
@@ -52,14 +52,14 @@ def stored(draw: st.DrawFn, offset: int = 0) -> bytes:
 
 
 def plain(body: bytes, offset: int = 0, properties: str = "", *, topic: bytes = b"orders", sys_flag: int = 0) -> bytes:
-    """A usual record."""
+    """Create a usual record."""
     host = records.pack_host(("10.0.0.1", 5))
     return records.encode(topic, 3, 0, offset, 7, sys_flag, 1, host, 2, host, 0, 0, body, properties.encode())
 
 
 @given(st.integers(0, 6).flatmap(lambda count: st.tuples(*(stored(at) for at in range(count)))))
 def test_columns_say_what_messages_say(made: tuple[bytes, ...]) -> None:
-    """All columns of all messages are equal to what the decoder of single messages finds."""
+    """All columns of all messages equal the values from the decoder of single messages."""
     maker = ColumnMaker(QUEUE, WANTED)
 
     assert maker.batch.add(b"".join(made), 0, len(made)) == len(made)
@@ -93,7 +93,7 @@ def test_columns_say_what_messages_say(made: tuple[bytes, ...]) -> None:
 
 
 def host_text(host: tuple[str, int]) -> str:
-    """An address as the columns show it."""
+    """Return an address as shown in the columns."""
     return f"[{host[0]}]:{host[1]}" if ":" in host[0] else f"{host[0]}:{host[1]}"
 
 
@@ -106,7 +106,7 @@ def host_text(host: tuple[str, int]) -> str:
     )
 )
 def test_properties_become_json_as_they_are_read(texts: list[bytes]) -> None:
-    """The quick way over many texts gives what reading each of them gives, however odd they are."""
+    """The fast conversion of many property strings equals the parsing of each one, for any content."""
     readable = [each for each in texts if _is_text(each)]
     batch = StoredBatch("orders")
     batch.add(b"".join(with_properties(each) for each in readable), 0, 1)
@@ -117,7 +117,7 @@ def test_properties_become_json_as_they_are_read(texts: list[bytes]) -> None:
 
 
 def with_properties(text: bytes) -> bytes:
-    """A usual record with any bytes for properties."""
+    """Create a usual record with arbitrary bytes as properties."""
     host = records.pack_host(("10.0.0.1", 5))
     return records.encode(b"orders", 3, 0, 0, 7, 0, 1, host, 2, host, 0, 0, b"", text)
 
@@ -131,7 +131,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def test_only_offsets_that_are_meant_are_taken() -> None:
-    """A filtered answer may reach further than was asked."""
+    """Only messages in the requested offset range are added, because a filtered response may extend past it."""
     maker = ColumnMaker(QUEUE, (("queueOffset", "bigint"),))
 
     assert maker.batch.add(b"".join(plain(b"x", at) for at in range(10)), 3, 7) == 4
@@ -139,7 +139,7 @@ def test_only_offsets_that_are_meant_are_taken() -> None:
 
 
 def test_a_user_may_have_text_and_map() -> None:
-    """Body as text, properties as a map; bytes that are no UTF-8 get a mark, as in a cast of Spark's."""
+    """A body is read as a string and properties as a map; invalid UTF-8 is replaced, as in Spark's cast."""
     maker = ColumnMaker(QUEUE, (("body", "string"), ("properties", "map<string,string>")))
     maker.batch.add(plain("grüße".encode(), 0, "a\x01b\x02") + plain(b"\xff!", 1), 0, 2)
 
@@ -148,7 +148,7 @@ def test_a_user_may_have_text_and_map() -> None:
 
 @pytest.mark.parametrize(("kind", "codec"), [(0x101, "lz4"), (0x201, "zstd")])
 def test_bodies_of_other_compressions_are_read(kind: int, codec: str) -> None:
-    """LZ4 frames and ZSTD, as Java clients can be told to use."""
+    """Bodies compressed with LZ4 frames or ZSTD, which Java clients can use, are decompressed."""
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, codec) as stream:
         stream.write(b"hello" * 100)
@@ -159,7 +159,7 @@ def test_bodies_of_other_compressions_are_read(kind: int, codec: str) -> None:
 
 
 def test_a_tag_with_the_same_hash_is_left_out() -> None:
-    """Brokers compare hashes of tags: `Aa` and `BB` have the same one."""
+    """A message whose tag only has the same hash (`Aa` and `BB`) is left out, because brokers compare only hashes."""
     maker = ColumnMaker(QUEUE, (("queueOffset", "bigint"),), frozenset({"Aa"}))
     maker.batch.add(plain(b"x", 0, "TAGS\x01Aa\x02") + plain(b"x", 1, "TAGS\x01BB\x02"), 0, 2)
 
@@ -182,7 +182,7 @@ def test_a_tag_with_the_same_hash_is_left_out() -> None:
     ],
 )
 def test_bytes_that_are_no_messages_are_an_error(data: bytes) -> None:
-    """Neither a crash nor a row with rubbish in it."""
+    """Bytes that are not messages raise an error, instead of a crash or a row with garbage."""
     maker = ColumnMaker(QUEUE, WANTED)
 
     with pytest.raises(RecordError, match="bytes that are no messages"):
@@ -190,7 +190,7 @@ def test_bytes_that_are_no_messages_are_an_error(data: bytes) -> None:
 
 
 def test_properties_that_are_no_text_are_an_error() -> None:
-    """It names the queue."""
+    """Properties that are not UTF-8 raise an error that names the queue."""
     maker = ColumnMaker(QUEUE, WANTED)
     maker.batch.add(with_properties(b"a\x01\xff\x02"), 0, 1)
 

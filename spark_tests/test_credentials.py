@@ -1,4 +1,4 @@
-"""Brokers that want to know who asks, and certificates that nobody vouches for."""
+"""Tests against brokers that check credentials, and servers whose certificates are not trusted."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ SEE = r" \(the options accessKey and secretKey say who asks\)"
 
 @pytest.fixture
 def guard(rocketmq: Emulator | RealBroker) -> Iterator[Guard]:
-    """A broker with one user; a real one would have to be made for it."""
+    """A broker with one user; real brokers are skipped, because they would need that user."""
     if not isinstance(rocketmq, Emulator):
         pytest.skip("not applicable to a real broker: it would have to have a user")
     with Guard(rocketmq, {RIGHT["accessKey"]: RIGHT["secretKey"]}) as found:
@@ -34,7 +34,7 @@ def guard(rocketmq: Emulator | RealBroker) -> Iterator[Guard]:
 
 
 def test_who_has_the_right_keys_is_served(spark_rocketmq: SparkRocketMQ, guard: Guard) -> None:
-    """A batch, a stream and both kinds of writes; every request is signed, that of planners and tasks alike."""
+    """A batch, a stream and both kinds of writes succeed with valid credentials; every request is signed."""
     emulator = spark_rocketmq.emulator
     copies, transactions = emulator.topic("copies", queues=2), emulator.topic("transactions", queues=2)
     emulator.topic("orders", queues=2)
@@ -55,7 +55,7 @@ def test_who_has_the_right_keys_is_served(spark_rocketmq: SparkRocketMQ, guard: 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_who_has_others_reads_nothing(spark_rocketmq: SparkRocketMQ, guard: Guard, wrong: str) -> None:
-    """The error says what the broker said, of which queue, and which options are meant; it is not asked again."""
+    """A read with invalid credentials fails without a retry; the error names reason, queue and options."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
     keys, why = WRONG[wrong]
@@ -71,7 +71,7 @@ def test_who_has_others_reads_nothing(spark_rocketmq: SparkRocketMQ, guard: Guar
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_who_has_others_writes_nothing(spark_rocketmq: SparkRocketMQ, guard: Guard, wrong: str) -> None:
-    """The same of a write, which is not tried again either."""
+    """A write with invalid credentials fails without a retry, and stores nothing."""
     topic = spark_rocketmq.emulator.topic("orders", queues=1)
     keys, why = WRONG[wrong]
     rows = spark_rocketmq.spark.sql("select 'x' as body")
@@ -87,7 +87,7 @@ def test_who_has_others_writes_nothing(spark_rocketmq: SparkRocketMQ, guard: Gua
 
 
 def test_a_stream_goes_on_when_its_keys_are_right_again(spark_rocketmq: SparkRocketMQ, guard: Guard) -> None:
-    """A secret that was changed fails the query; from its checkpoint it reads what it has not read, once."""
+    """A changed secret fails the query; with the right one it continues from its checkpoint without duplicates."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
     keys = {**RIGHT, "nameServer": guard.namesrv}
@@ -118,7 +118,7 @@ def test_a_stream_goes_on_when_its_keys_are_right_again(spark_rocketmq: SparkRoc
     ],
 )
 def test_refusals_of_keys_are_told_from_others(code: int, remark: str, meant: bool) -> None:
-    """As 4.9 and 5.3 word them; nobody is sent to his keys when a topic is read-only."""
+    """Errors about credentials, in the words of 4.9 and 5.3, get a hint about the options; other errors do not."""
     text = said(RemotingCommand(code, remark=remark))
 
     assert remark in text
@@ -126,18 +126,18 @@ def test_refusals_of_keys_are_told_from_others(code: int, remark: str, meant: bo
     assert text.startswith(f"{ResponseCode(code).name} ({code}): ")
 
 
-# certificates
+# --- certificates
 
 
 def ask(emulator: Emulator, **options: str) -> None:
-    """Have the name server asked for a topic."""
+    """Request a topic's route from the name server."""
     given = {"nameServer": emulator.namesrv, "topic": "orders", "fetchOffset.retryIntervalMs": "60000", **options}
     with Cluster(source_options(given)) as cluster:
         cluster.route("orders")
 
 
 def test_a_certificate_that_is_not_trusted_is_an_error_at_once(rocketmq: Emulator) -> None:
-    """Waiting for another one would not help."""
+    """An untrusted certificate fails at once, because a retry would not help."""
     with pytest.raises(
         ClusterError,
         match=r"the certificate of 127\.0\.0\.1:\d+ is not trusted: .*certificate.*; option tlsCaFile names "
@@ -148,13 +148,13 @@ def test_a_certificate_that_is_not_trusted_is_an_error_at_once(rocketmq: Emulato
 
 @pytest.mark.rocketmq(tls_mode="enforcing")
 def test_a_server_that_wants_tls_is_recognised(rocketmq: Emulator) -> None:
-    """It closes the connection without a word, which is a hint."""
+    """A server that requires TLS closes the connection silently, and the error suggests tls=true."""
     with pytest.raises(ClusterError, match=r"option nameServer.*the other end closed the connection; does it want tls"):
         ask(rocketmq, **{"fetchOffset.numRetries": "0"})
 
 
 @pytest.mark.rocketmq(tls_mode="disabled")
 def test_a_server_without_tls_is_recognised(rocketmq: Emulator) -> None:
-    """It does not answer the handshake."""
+    """A server without TLS does not answer the handshake, and the error suggests that it serves no TLS."""
     with pytest.raises(ClusterError, match=r"option nameServer.*; does it serve TLS, as option tls=true says\?"):
         ask(rocketmq, tls="true", **{"fetchOffset.numRetries": "0"})

@@ -1,4 +1,4 @@
-"""The example pipelines, started with the words of the README and of their own page."""
+"""Tests of the example pipelines, started with the commands of the README and of their own page."""
 
 import os
 import signal
@@ -18,13 +18,13 @@ SECONDS = 300.0
 
 
 def lines(page: Path, part: str) -> list[str]:
-    """The lines of a page, stripped, that contain a text."""
+    """Return the stripped lines of a page that contain a text."""
     return [line.strip() for line in page.read_text().splitlines() if part in line]
 
 
 @contextmanager
 def running(command: str, log: Path) -> Iterator[Callable[[Callable[[], bool]], None]]:
-    """A pipeline that runs until the end of the block; what is yielded waits until something is true."""
+    """Run a pipeline until the end of the block; yields a function that waits until a condition is true."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -51,7 +51,7 @@ def running(command: str, log: Path) -> Iterator[Callable[[Callable[[], bool]], 
 
 
 def test_both_pipelines_run_as_their_pages_say(tmp_path: Path) -> None:
-    """Against an emulator with the topics of the page; the README starts the word count in the same words."""
+    """Both pipelines run with the commands of their page; the README starts the word count with the same command."""
     [serve] = lines(EXAMPLES / "README.md", "rocketmq-emulator --topic")
     commands = lines(EXAMPLES / "README.md", "python -m pipelines.")
     [of_readme] = lines(ROOT / "README.md", "python -m pipelines.")

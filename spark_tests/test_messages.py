@@ -1,4 +1,4 @@
-"""Rows as messages: what is taken, and what is refused before anything is sent."""
+"""Tests of rows as messages: accepted rows, and rows that are rejected before anything is sent."""
 
 import json
 from itertools import count
@@ -22,19 +22,19 @@ TYPES = {
 
 
 def rows(*made: dict[str, Any], **types: pa.DataType) -> pa.RecordBatch:
-    """Rows as Spark hands them over."""
+    """Create rows as Spark passes them."""
     names = list(dict.fromkeys(name for row in made for name in row))
     fields = [pa.field(name, {**TYPES, **types}.get(name, pa.string())) for name in names]
     return pa.RecordBatch.from_pylist(list(made), schema=pa.schema(fields))
 
 
 def reader(topic: str | None = "orders", *, hashes: bool = False) -> RowReader:
-    """A reader of rows whose ids count."""
+    """Create a row reader with numbered ids."""
     return RowReader(topic, hashes, {"SPARK_QUERY_ID": "q"}, (f"ID{number}" for number in count()))
 
 
 def test_columns_become_properties() -> None:
-    """Each as RocketMQ names it, beside the row's own, the stamps and the id."""
+    """Columns become RocketMQ's properties, in addition to the row's own, the stamps and the id."""
     [message] = reader().read(
         rows(
             {
@@ -62,7 +62,7 @@ def test_columns_become_properties() -> None:
 
 @pytest.mark.parametrize("body", [b"x", b"", None, b"y" * (4 << 20), b"y" * ((4 << 20) + 1), "gr\u00f6\u00dfe"])
 def test_rows_of_bodies_alone_are_like_others(body: object) -> None:
-    """As rows are whose other columns are empty: the same messages, and refused with the same words."""
+    """Rows with only a body become the same messages, or errors, as rows whose other columns are null."""
     kind = pa.string() if isinstance(body, str) else pa.binary()
     alone = rows({"body": "a" if isinstance(body, str) else b"a"}, {"body": body}, body=kind)
     beside = alone.append_column("tags", pa.array([None, None], pa.string()))
@@ -77,7 +77,7 @@ def test_rows_of_bodies_alone_are_like_others(body: object) -> None:
 
 
 def test_what_was_read_may_be_written() -> None:
-    """Properties that decide what brokers do, such as the id, are not taken over from another message."""
+    """Properties that control the broker, such as the id, are not copied from another message."""
     text = '{"UNIQ_KEY":"old","RETRY_TOPIC":"t","DELAY":"3","a":"b"}'
     [message] = reader().read(rows({"body": b"x", "properties": text}, properties=pa.string()))
 
@@ -89,7 +89,7 @@ def test_what_was_read_may_be_written() -> None:
 
 
 def test_where_a_row_wants_to_go() -> None:
-    """By number first, then by sharding key; by its keys only if that is wanted."""
+    """A row's queue is selected by number, else by sharding key, and by its keys only if that is enabled."""
     batch = rows(
         {"body": b"x", "queueId": 3, "shardingKey": "g", "keys": "k"},
         {"body": b"x", "shardingKey": "g", "keys": "k"},
@@ -101,7 +101,7 @@ def test_where_a_row_wants_to_go() -> None:
 
 
 def test_columns_of_a_read_are_columns_of_a_write() -> None:
-    """Each in every type that a read may give it: as a value of the message, or left out by name."""
+    """Every column of a read, in any of its types, is accepted by a write: as a value, or ignored by name."""
     for column in schema.COLUMNS.values():
         for kind in column.types:
             others = [("body", "binary")] if column.name != "body" else []
@@ -112,7 +112,7 @@ def test_columns_of_a_read_are_columns_of_a_write() -> None:
 
 
 def test_a_row_that_was_read_becomes_the_same_message() -> None:
-    """It keeps the sender's flag, its own properties, and its queue; ids and delays are not the row's to give."""
+    """A row that was read becomes the same message with flag, properties and queue; id and delay are not copied."""
     [message] = reader(None).read(
         rows(
             {
@@ -162,7 +162,7 @@ def test_a_row_that_was_read_becomes_the_same_message() -> None:
     ],
 )
 def test_a_sharding_key_chooses_the_queue_wherever_the_row_has_it(row: dict[str, Any]) -> None:
-    """In the column of a read, or among the properties, so that messages that are copied keep their order."""
+    """A sharding key in its column or in the properties selects the queue, so that copied messages keep their order."""
     [message] = reader(hashes=True).read(rows({"body": b"x", **row}))
 
     assert (message.lane, message.ordered) == ("g", True)
@@ -170,14 +170,14 @@ def test_a_sharding_key_chooses_the_queue_wherever_the_row_has_it(row: dict[str,
 
 
 def test_keys_among_the_properties_choose_the_queue() -> None:
-    """With queueSelector=hash, as keys of their own column do."""
+    """With queueSelector=hash keys in the properties select the queue, like those in their own column."""
     [message] = reader(hashes=True).read(rows({"body": b"x", "properties": [("KEYS", "k")]}))
 
     assert (message.lane, message.ordered) == ("k", False)
 
 
 def test_the_option_wins_over_the_column() -> None:
-    """As in the old connector."""
+    """The option `topic` takes precedence over the column, as in the old connector."""
     batch = rows({"body": b"x", "topic": "other"})
 
     assert [each.topic for each in reader("orders").read(batch)] == ["orders"]
@@ -203,7 +203,7 @@ def test_the_option_wins_over_the_column() -> None:
     ],
 )
 def test_a_bad_row_is_named(row: dict[str, Any], said: str) -> None:
-    """And no message of its batch is handed out, not even those before it."""
+    """A bad row is named in the error, and no message of its batch is returned."""
     good = {"body": b"x", "topic": "orders"}
 
     with pytest.raises(RowError, match=said):
@@ -215,7 +215,7 @@ def test_a_bad_row_is_named(row: dict[str, Any], said: str) -> None:
     [("{", "properties are no JSON"), ("[1]", "no JSON object"), ('{"a":1}', "property a is 1, not a text")],
 )
 def test_properties_of_a_wrong_form_are_named(text: str, said: str) -> None:
-    """JSON may hold anything; properties are texts."""
+    """Properties that are not a JSON object of strings are rejected."""
     with pytest.raises(RowError, match=said):
         reader().read(rows({"body": b"x", "properties": text}, properties=pa.string()))
 
@@ -231,6 +231,6 @@ def test_properties_of_a_wrong_form_are_named(text: str, said: str) -> None:
     ],
 )
 def test_wrong_columns_are_named(fields: list[tuple[str, str]], topic: str | None, said: str) -> None:
-    """Before any task starts."""
+    """Wrong columns are rejected before any task starts."""
     with pytest.raises(SchemaError, match=said):
         check_columns(fields, topic)

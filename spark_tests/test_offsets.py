@@ -1,4 +1,4 @@
-"""Positions: their JSON form, the sharing out of a rate limit, and how ranges become tasks."""
+"""Tests of positions: their JSON form, the distribution of a rate limit, and the division of ranges into tasks."""
 
 import json
 
@@ -16,13 +16,13 @@ OFFSETS = st.dictionaries(QUEUES, st.integers(0, 1 << 40))
 
 @given(OFFSETS)
 def test_offsets_come_back_from_a_checkpoint(offsets: Offsets) -> None:
-    """What is written as JSON and read again is the same."""
+    """Offsets survive a round trip through JSON."""
     assert from_json(json.loads(json.dumps(to_json(offsets)))) == offsets
 
 
 @given(st.dictionaries(QUEUES, st.tuples(st.integers(0, 1000), st.integers(0, 1000))), st.integers(1, 3000))
 def test_a_limit_is_kept_and_nobody_starves(queues: dict[MessageQueue, tuple[int, int]], most: int) -> None:
-    """As many offsets as allowed, none before its start or after its end, and each queue with a backlog moves."""
+    """A limit distributes exactly the allowed offsets, within each range, and every queue with a backlog advances."""
     start = {queue: low for queue, (low, _) in queues.items()}
     end = {queue: low + size for queue, (low, size) in queues.items()}
 
@@ -37,7 +37,7 @@ def test_a_limit_is_kept_and_nobody_starves(queues: dict[MessageQueue, tuple[int
 
 
 def test_a_limit_is_shared_out_in_proportion() -> None:
-    """A queue with nine times the backlog gets nine times as much."""
+    """A queue with nine times the backlog gets nine times as many offsets."""
     big, small = MessageQueue("t", "b", 0), MessageQueue("t", "b", 1)
 
     assert limited({big: 10, small: 0}, {big: 910, small: 100}, 100) == {big: 100, small: 10}
@@ -57,7 +57,7 @@ RANGES = st.dictionaries(QUEUES, st.tuples(st.integers(0, 100), st.integers(0, 5
 
 @given(RANGES, st.none() | st.integers(1, 40), st.none() | st.integers(40, 80))
 def test_tasks_have_every_offset_once(ranges: list[Range], least: int | None, most: int | None) -> None:
-    """Whatever is split or packed: nothing twice, nothing missing, each task in the order of offsets."""
+    """Any division into tasks contains every offset once, and each task is in the order of offsets."""
     tasks = plan(ranges, least, most)
 
     pieces = sorted(piece for task in tasks for piece in task)
@@ -76,14 +76,14 @@ def test_tasks_have_every_offset_once(ranges: list[Range], least: int | None, mo
 
 
 def test_small_queues_share_a_task() -> None:
-    """A task costs more than the reading of some messages."""
+    """Small queues share a task, because a task costs more than reading some messages."""
     ranges = [Range(MessageQueue("t", "b", queue), 0, 100) for queue in range(16)]
 
     assert [len(task) for task in plan(ranges)] == [16]
 
 
 def test_a_large_range_is_split() -> None:
-    """As far as it is worth it, and allowed."""
+    """A large range is split as far as it pays and is allowed."""
     [large] = [Range(MessageQueue("t", "b", 0), 0, 4 * TASK_SIZE)]
 
     assert [sum(each.size for each in task) for task in plan([large], most=4)] == [TASK_SIZE] * 4
@@ -93,7 +93,7 @@ def test_a_large_range_is_split() -> None:
 
 @pytest.mark.parametrize("processors", [1, 2, 8])
 def test_large_reads_have_more_tasks_than_processors(monkeypatch: pytest.MonkeyPatch, processors: int) -> None:
-    """So that what takes longer evens out; smaller ones take all processors once, and small ones fewer."""
+    """Large reads have two tasks per processor to even out slow ones; smaller reads have one, and small ones fewer."""
     monkeypatch.setattr("os.cpu_count", lambda: processors)
 
     def tasks(size: int) -> int:

@@ -1,4 +1,4 @@
-"""What options may say, and what is said of those that may not."""
+"""Tests of options: valid values, and errors for invalid ones."""
 
 import pytest
 from pyspark_rocketmq.errors import OptionError
@@ -9,14 +9,14 @@ NEEDED = {"nameServer": "127.0.0.1:9876", "topic": "orders"}
 
 
 def test_names_are_the_same_in_any_case_and_by_their_aliases() -> None:
-    """Spark hands names over in lower case; the connector's old names and Kafka's still mean something."""
+    """Option names are case-insensitive, like Spark's; names of the old connector and of Kafka are aliases."""
     options = source_options({"nameserveraddr": "a:1;b:2", "SUBSCRIBE": "x, y,x", "pullwindow": " 4 "})
 
     assert (options.name_server, options.topics, options.pull_window) == (("a:1", "b:2"), ("x", "y"), 4)
 
 
 def test_what_is_not_said_has_a_default() -> None:
-    """The defaults are those of the page."""
+    """Options that are not given have the defaults of the page."""
     options = source_options(NEEDED)
 
     assert options.fail_on_data_loss
@@ -25,7 +25,7 @@ def test_what_is_not_said_has_a_default() -> None:
 
 
 def test_offsets_of_the_old_connector_are_understood() -> None:
-    """JSON by topic, broker and queue, with -2 for earliest and -1 for latest."""
+    """Offsets in the old connector's JSON, by topic, broker and queue with -2 and -1, are accepted."""
     options = source_options({**NEEDED, "startingOffsets": '{"orders":{"broker-a":{"0":5,"1":-2,"2":-1}}}'})
 
     assert options.starting_offsets == {
@@ -98,13 +98,13 @@ def test_offsets_of_the_old_connector_are_understood() -> None:
     ],
 )
 def test_bad_options_of_a_read_are_named(given: dict[str, str], said: str) -> None:
-    """One text with the option's name and what it must be."""
+    """An invalid option of a read is rejected with its name and the allowed values."""
     with pytest.raises(OptionError, match=said):
         source_options(given)
 
 
 def test_columns_are_named_as_in_sql() -> None:
-    """In any case and with other names of the same types."""
+    """Column types are accepted in any case and by their alternative names."""
     options = source_options({**NEEDED, "columns": " body STRING,properties  Map<String, String> , queueOffset long"})
 
     assert options.columns == (("body", "string"), ("properties", "map<string,string>"), ("queueOffset", "bigint"))
@@ -117,7 +117,7 @@ def test_a_secret_is_not_shown() -> None:
 
 
 def test_what_another_option_wins_over_contradicts_nothing() -> None:
-    """Times win over offsets; words have no order until they are looked up."""
+    """Contradictions in options that another one overrides are ignored, and symbolic offsets are not compared."""
     backwards = {
         "startingOffsets": '{"orders":{"b":{"0":7,"1":7,"2":-1}}}',
         "endingOffsets": '{"orders":{"b":{"0":5,"1":-1,"2":3}}}',
@@ -141,7 +141,7 @@ def test_what_another_option_wins_over_contradicts_nothing() -> None:
     ],
 )
 def test_what_only_streams_have_is_refused_in_a_batch(given: dict[str, str], said: str) -> None:
-    """An option that could not do anything is an error."""
+    """An option that only applies to streams is rejected in a batch."""
     with pytest.raises(OptionError, match=said):
         source_options({**NEEDED, **given}).of_batch()
 
@@ -175,6 +175,6 @@ def test_what_only_batches_have_is_refused_in_a_stream(given: dict[str, str]) ->
     ],
 )
 def test_bad_options_of_a_write_are_named(given: dict[str, str], said: str) -> None:
-    """As of a read."""
+    """An invalid option of a write is rejected with its name and the allowed values."""
     with pytest.raises(OptionError, match=said):
         sink_options(given)

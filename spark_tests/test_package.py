@@ -1,4 +1,4 @@
-"""What every session and every pytest run imports, and the page that is made from the code."""
+"""Tests of imports in every session and every pytest run, and of the page generated from the code."""
 
 import re
 import subprocess
@@ -40,7 +40,7 @@ print(*sorted(loaded & {"twisted", "google", "construct", "pandas", "pytest"}))
 
 
 def run(program: str, path: Path | None = None) -> str:
-    """What a fresh interpreter prints."""
+    """Return the output of a new interpreter."""
     environment = {} if path is None else {"PYTHONPATH": str(path)}
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment, cwd="/"
@@ -50,30 +50,30 @@ def run(program: str, path: Path | None = None) -> str:
 
 
 def test_the_package_is_light() -> None:
-    """A helper process of every Spark session imports it, and every pytest run its plugin."""
+    """The package and its plugin import no heavy modules: every Spark session and every pytest run loads them."""
     assert run(HEAVY.format(module="pyspark_rocketmq")) == ""
     assert run(HEAVY.format(module="pyspark_rocketmq.pytest_plugin")) == ""
 
 
 def test_workers_load_no_server() -> None:
-    """What runs in executors is the client alone."""
+    """Code that runs in executors loads the client, but no server."""
     assert run(WORKER) == ""
 
 
 def test_spark_finds_the_source_by_itself(tmp_path: Path) -> None:
-    """As it looks for packages: one installed as a folder is found without `register`."""
+    """Spark finds a package installed as a folder without `register`."""
     (tmp_path / "pyspark_rocketmq").symlink_to(Path(pyspark_rocketmq.__file__).parent)
 
     assert run(FIND, tmp_path) == "rocketmq"
 
 
 def test_the_page_of_options_is_up_to_date() -> None:
-    """`python -m pyspark_rocketmq.options_page > docs/spark-options.md` writes it."""
+    """The options page equals the output of `python -m pyspark_rocketmq.options_page`."""
     assert (ROOT / "docs" / "spark-options.md").read_text() == page()
 
 
 def test_what_proves_a_guarantee_is_there() -> None:
-    """Every test that docs/spark.md names is a test of this suite."""
+    """Every test that docs/spark.md names exists in this suite."""
     named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "spark.md").read_text()))
     there = {
         name
@@ -86,7 +86,7 @@ def test_what_proves_a_guarantee_is_there() -> None:
 
 
 def test_the_page_of_replay_tells_every_option() -> None:
-    """A name that is missing in docs/replay.md was forgotten."""
+    """The page docs/replay.md names every option."""
     page_of_replay = (ROOT / "docs" / "replay.md").read_text()
     words = {word for action in parser()._actions for word in action.option_strings if word.startswith("--")}
 

@@ -1,4 +1,4 @@
-"""The programs of the pages about Spark, word for word but for addresses and folders."""
+"""Runs the programs in the pages about Spark verbatim, except for addresses and folders."""
 
 import re
 from pathlib import Path
@@ -13,20 +13,20 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def program(page: str, part: str) -> str:
-    """The one program of a page that contains a text."""
+    """Return the only program of a page that contains a text."""
     [found] = [block for block in BLOCK.findall((ROOT / "docs" / page).read_text()) if part in block]
     text: str = found
     return text
 
 
 def run(text: str, **names: Any) -> dict[str, Any]:
-    """What a program leaves behind."""
+    """Return the variables that a program leaves."""
     exec(compile(text, "page", "exec"), names)
     return names
 
 
 def test_every_program_is_run_here() -> None:
-    """One that is new belongs into this file."""
+    """The number of programs in the pages is known, so that a new one is added to this file."""
     counts = {
         page: len(BLOCK.findall((ROOT / "docs" / page).read_text())) for page in ("spark.md", "audit.md", "replay.md")
     }
@@ -35,7 +35,7 @@ def test_every_program_is_run_here() -> None:
 
 
 def test_a_topic_is_read_and_copied(spark_rocketmq: SparkRocketMQ) -> None:
-    """The first program of docs/spark.md."""
+    """The first program of docs/spark.md reads and copies a topic."""
     spark_rocketmq.emulator.topic("orders").send(b"two teas")
     copies = spark_rocketmq.emulator.topic("copies")
     text = program("spark.md", "readStream").replace("127.0.0.1:9876", spark_rocketmq.emulator.namesrv)
@@ -48,7 +48,7 @@ def test_a_topic_is_read_and_copied(spark_rocketmq: SparkRocketMQ) -> None:
 
 
 def test_the_statements_of_a_page_are_run(spark_rocketmq: SparkRocketMQ) -> None:
-    """Those of docs/spark.md, in their order."""
+    """The SQL statements of docs/spark.md run in their order."""
     spark_rocketmq.emulator.topic("orders").send(b"two teas")
     spark_rocketmq.emulator.topic("copies")
     [text] = re.findall(r"^```sql\n(.*?)^```$", (ROOT / "docs" / "spark.md").read_text(), re.MULTILINE | re.DOTALL)
@@ -63,19 +63,19 @@ def test_the_statements_of_a_page_are_run(spark_rocketmq: SparkRocketMQ) -> None
 
 
 def test_the_test_of_a_pipeline_passes(spark_rocketmq: SparkRocketMQ) -> None:
-    """The second one."""
+    """The test in docs/spark.md passes."""
     run(program("spark.md", "def test_"))["test_large_orders_are_copied"](spark_rocketmq)
 
     assert [message.body for message in spark_rocketmq.emulator.messages("copies")] == [b"900"]
 
 
 def test_a_test_is_audited(rocketmq: Emulator) -> None:
-    """The test of docs/audit.md has nothing to complain about."""
+    """The test in docs/audit.md passes."""
     run(program("audit.md", "assert_none"))["test_nothing_is_lost_on_the_way"](rocketmq)
 
 
 def test_journals_are_audited(spark_rocketmq: SparkRocketMQ, capsys: pytest.CaptureFixture[str]) -> None:
-    """The program with a session: it shows what was lost."""
+    """The program with a session in docs/audit.md shows the lost message."""
     journals = spark_rocketmq.folder / "journals"
     journals.mkdir()
     (journals / "journal.jsonl").write_text(
@@ -89,7 +89,7 @@ def test_journals_are_audited(spark_rocketmq: SparkRocketMQ, capsys: pytest.Capt
 
 
 def test_a_recording_is_replayed(spark_rocketmq: SparkRocketMQ, capsys: pytest.CaptureFixture[str]) -> None:
-    """The program of docs/replay.md, from one emulator to itself."""
+    """The program of docs/replay.md replays a recording, from one emulator to itself."""
     topic = spark_rocketmq.emulator.topic("orders", queues=1)
     topic.send(b"two teas")
     text = program("replay.md", "replay(").replace("10.0.0.7:9876", spark_rocketmq.emulator.namesrv)

@@ -1,4 +1,4 @@
-"""Pipelines as a whole: other consumers beside them, and what became of every message on its way through."""
+"""Tests of whole pipelines: with other consumers running, and with an audit of every message."""
 
 import json
 import time
@@ -21,13 +21,13 @@ QUEUES = 4
 
 
 def numbered(low: int, high: int) -> list[bytes]:
-    """Bodies that are numbers."""
+    """Return numbers as bodies."""
     return [b"%d" % at for at in range(low, high)]
 
 
 @pytest.mark.recovery
 def test_consumers_that_come_and_go_do_not_disturb_a_stream(spark_rocketmq: SparkRocketMQ) -> None:
-    """Though they are of the group that the stream pulls for, and share out the queues anew between its batches."""
+    """Consumers that join and leave the stream's group, and rebalance between batches, do not disturb the stream."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=QUEUES)
     rows: list[Row] = []
@@ -59,13 +59,13 @@ def test_consumers_that_come_and_go_do_not_disturb_a_stream(spark_rocketmq: Spar
 
 
 def totals(orders: DataFrame) -> DataFrame:
-    """How many orders each customer has by now."""
+    """Return the number of orders of each customer so far."""
     counts = orders.groupBy(F.col("body").cast("string").alias("customer")).count()
     return counts.select(F.to_json(F.struct("customer", "count")).alias("body"), F.col("customer").alias("shardingKey"))
 
 
 def wait_for_progress(spark_rocketmq: SparkRocketMQ, group: str, topic: str) -> None:
-    """Until the group is at the end of the topic: Spark tells its listeners when it likes."""
+    """Wait until the group is at the end of the topic: Spark notifies its listeners with a delay."""
     given = source_options(spark_rocketmq.options(topic=topic))
     deadline = time.monotonic() + SECONDS
     with Cluster(given) as cluster:
@@ -78,9 +78,9 @@ def wait_for_progress(spark_rocketmq: SparkRocketMQ, group: str, topic: str) -> 
 
 @pytest.mark.recovery
 def test_an_aggregation_between_topics_loses_nothing(spark_rocketmq: SparkRocketMQ) -> None:
-    """The auditor says so, in process and as a job: the stream got every order, who reads its totals got each of them.
+    """An aggregation between topics loses nothing, as the auditor confirms both in process and as a job.
 
-    Brokers restart and crash between two runs. Without the events of one message the auditor finds it lost.
+    Brokers restart and crash between two runs. If the events of one message are removed, the auditor finds it lost.
     """
     emulator = spark_rocketmq.emulator
     assert emulator.journal.dropped == 0
@@ -130,7 +130,7 @@ def test_an_aggregation_between_topics_loses_nothing(spark_rocketmq: SparkRocket
 
 
 def by_spark(spark_rocketmq: SparkRocketMQ, events: list[Event]) -> dict[str, int]:
-    """How often the job gives which verdict of those that are failures."""
+    """Return how many accounts have each failure verdict according to the job."""
     journal = spark_rocketmq.folder / f"journal-{len(events)}.jsonl"
     with journal.open("w") as file:
         write_lines(events, file)

@@ -1,4 +1,4 @@
-"""Reading ranges from a broker, without Spark: windows, short answers, filters, losses, restarts."""
+"""Tests of range reads from a broker, without Spark: windows, short responses, filters, losses, restarts."""
 
 import hmac
 import subprocess
@@ -26,14 +26,14 @@ WANTED = (("queueOffset", "bigint"), ("body", "binary"))
 
 
 def read(emulator: Emulator, start: int, end: int, queue: int = 0, **options: str) -> list[tuple[int, bytes]]:
-    """The messages of a range of the topic `orders`: offset and body."""
+    """Return the messages of a range of the topic `orders`: offset and body."""
     return [row for batch in batches(emulator, start, end, queue, **options) for row in batch]
 
 
 def batches(
     emulator: Emulator, start: int, end: int, queue: int = 0, **options: str
 ) -> Iterator[list[tuple[int, bytes]]]:
-    """The same by batch."""
+    """Yield the messages of a range batch by batch."""
     given = {"nameServer": emulator.namesrv, "topic": "orders", "fetchOffset.retryIntervalMs": "20", **options}
     wanted = Range(MessageQueue("orders", "broker-a", queue), start, end)
     partition = RangePartition((wanted,), {"broker-a": emulator.broker})
@@ -44,7 +44,7 @@ def batches(
 @pytest.mark.parametrize("window", ["1", "2", "8", "64"])
 @pytest.mark.parametrize("size", ["1", "7", "32", "1000"])
 def test_any_window_gives_every_message_once_in_order(rocketmq: Emulator, window: str, size: str) -> None:
-    """However many pulls are under way, and however much is asked for at once."""
+    """Any number of pulls in flight and any pull size return every message once and in order."""
     rocketmq.topic("orders", queues=1)
     bodies = [b"%d" % at for at in range(700)]
     fill(rocketmq, "orders", bodies)
@@ -55,7 +55,7 @@ def test_any_window_gives_every_message_once_in_order(rocketmq: Emulator, window
 
 
 class Noting(RemotingClient):
-    """A client that notes how many requests it has sent at a time."""
+    """A client that records the number of requests in each submission."""
 
     def __init__(self, address: str) -> None:
         super().__init__(address)
@@ -72,21 +72,21 @@ class Noting(RemotingClient):
 @pytest.mark.rocketmq(config={"maxTransferCountOnMessageInMemory": 1024})
 @pytest.mark.parametrize(("size", "later"), [(7, 32), (32, 32), (256, 4), (1024, 4)])
 def test_many_small_pulls_are_under_way(rocketmq: Emulator, size: int, later: int) -> None:
-    """64, as soon as the first answers are known to be small; of large pulls eight are enough."""
+    """Small pulls have 64 in flight, once the first responses are known to be small; large pulls have eight."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"%d" % at for at in range(80_000)])
 
     sent, read_offsets = _sent(rocketmq, 80_000, size)
 
     assert read_offsets == 80_000
-    # Asked for again when half of them has come; real brokers give less here and there, which is made up for.
+    # The window is refilled when half of it has arrived; real brokers sometimes return less, which is compensated.
     assert sent[0] == 8
     assert later in sent
     assert max(sent) < 64
 
 
 def test_few_pulls_of_large_bodies_are_under_way(rocketmq: Emulator) -> None:
-    """More of them would hold a megabyte each."""
+    """Few pulls of large bodies are in flight, since each response would hold megabytes."""
     rocketmq.topic("orders", queues=1)
     for body in [b"x" * (3 << 20)] * 30:
         fill(rocketmq, "orders", [body])
@@ -95,7 +95,7 @@ def test_few_pulls_of_large_bodies_are_under_way(rocketmq: Emulator) -> None:
 
 
 def _sent(emulator: Emulator, end: int, size: int) -> tuple[list[int], int]:
-    """How many pulls were sent at a time, and how many offsets were read."""
+    """Return the numbers of pulls per submission, and the number of offsets that were read."""
     with Noting(emulator.broker) as client:
         given = {"nameServer": emulator.namesrv, "topic": "orders", "pullBatchSize": str(size)}
         wanted = Range(MessageQueue("orders", "broker-a", 0), 0, end)
@@ -106,7 +106,7 @@ def _sent(emulator: Emulator, end: int, size: int) -> tuple[list[int], int]:
 
 @pytest.mark.rocketmq(config={"maxTransferBytesOnMessageInMemory": 2000, "maxTransferCountOnMessageInMemory": 5})
 def test_short_answers_leave_no_holes(rocketmq: Emulator) -> None:
-    """A broker that gives less than was asked for, by number or by size, is asked again for the rest."""
+    """Messages missing from a short response, limited by number or by size, are requested again."""
     rocketmq.topic("orders", queues=1)
     bodies = [b"x" * (1 + at * 37 % 1500) for at in range(300)]
     fill(rocketmq, "orders", bodies)
@@ -115,7 +115,7 @@ def test_short_answers_leave_no_holes(rocketmq: Emulator) -> None:
 
 
 def test_a_filter_leaves_holes(rocketmq: Emulator) -> None:
-    """The broker filters; what is left comes once and in order, though answers reach further than asked."""
+    """A filtered read returns matching messages once and in order, although responses extend past the requested end."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"%d" % at for at in range(5000)], tags=["a", "b", "", "", ""])
 
@@ -125,7 +125,7 @@ def test_a_filter_leaves_holes(rocketmq: Emulator) -> None:
 
 
 def test_a_filter_may_leave_nothing(rocketmq: Emulator) -> None:
-    """Answers without messages move on."""
+    """A filtered read without matches returns nothing, and reaches its end."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 3000, tags=["a"])
 
@@ -134,7 +134,7 @@ def test_a_filter_may_leave_nothing(rocketmq: Emulator) -> None:
 
 @pytest.mark.rocketmq(config={"enablePropertyFilter": True})
 def test_sql_filters_are_the_brokers(rocketmq: Emulator) -> None:
-    """An SQL92 expression goes to the broker."""
+    """An SQL92 expression is evaluated by the broker."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"%d" % at for at in range(100)], tags=["a", "b"])
 
@@ -147,7 +147,7 @@ SEE = r" \(the options subExpression and expressionType say what to filter by\)"
 
 
 def test_an_expression_that_brokers_do_not_take_is_named(rocketmq: Emulator) -> None:
-    """The broker's refusal, with topic, queue and options: SQL92 is off."""
+    """A rejected expression raises an error with topic, queue, options and the broker's reason: SQL92 is disabled."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"])
 
@@ -156,7 +156,7 @@ def test_an_expression_that_brokers_do_not_take_is_named(rocketmq: Emulator) -> 
 
 
 def planned(emulator: Emulator, expression: str) -> int:
-    """How many queues a planner finds in a topic that an SQL92 expression filters."""
+    """Return the number of queues that a planner finds in a topic with an SQL92 filter."""
     given = {"nameServer": emulator.namesrv, "topic": "orders", "subExpression": expression, "expressionType": "SQL92"}
     options = source_options(given)
     with Cluster(options) as cluster:
@@ -167,7 +167,7 @@ REFUSED = r"option subExpression: broker broker-a does not take it"
 
 
 def test_an_expression_is_refused_before_anything_is_read(rocketmq: Emulator) -> None:
-    """By brokers that do not evaluate any."""
+    """An SQL92 expression is rejected before the read starts if brokers do not support it."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"])
 
@@ -177,7 +177,7 @@ def test_an_expression_is_refused_before_anything_is_read(rocketmq: Emulator) ->
 
 @pytest.mark.rocketmq(config={"enablePropertyFilter": True})
 def test_an_expression_that_is_none_is_refused_before_anything_is_read(rocketmq: Emulator) -> None:
-    """A pull with it would bring all messages."""
+    """An invalid expression is rejected before the read starts, since a pull with it would return all messages."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"])
 
@@ -187,7 +187,7 @@ def test_an_expression_that_is_none_is_refused_before_anything_is_read(rocketmq:
 
 
 def test_offsets_that_a_broker_never_had_are_a_loss(rocketmq: Emulator) -> None:
-    """Or are passed over, if that is wanted."""
+    """Offsets that the broker does not have raise DataLossError, or are skipped with failOnDataLoss=false."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 10)
 
@@ -201,7 +201,7 @@ def test_offsets_that_a_broker_never_had_are_a_loss(rocketmq: Emulator) -> None:
 
 @pytest.mark.recovery
 def test_a_broker_that_restarts_is_read_on(rocketmq: Emulator) -> None:
-    """The connection breaks in the middle; nothing is missing, nothing twice."""
+    """A read continues after a restart of the broker, and returns every message once."""
     rocketmq.topic("orders", queues=1)
     bodies = [b"x" * 1000 for _ in range(40000)]
     fill(rocketmq, "orders", bodies)
@@ -216,7 +216,7 @@ def test_a_broker_that_restarts_is_read_on(rocketmq: Emulator) -> None:
 
 
 def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
-    """After the tries that the options allow."""
+    """A stopped broker raises an error that names it, after all retries."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 10)
     rocketmq.stop_broker("broker-a")
@@ -226,7 +226,7 @@ def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
 
 
 def test_what_is_read_does_not_depend_on_the_length_of_a_range(rocketmq: Emulator) -> None:
-    """Batches are handed out as they fill, so that a task holds one of them at a time."""
+    """Batches are yielded as they fill, so that a task holds one at a time, regardless of the range's length."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x" * 100] * 40000)
 
@@ -257,7 +257,7 @@ KIB = 1 << 10
 
 
 def peaks(emulator: Emulator, count: int) -> tuple[int, int]:
-    """The most bytes that objects of Python and arrays of Arrow have at a time in a process that reads so many."""
+    """Return the peak bytes of Python objects and of Arrow arrays in a process that reads `count` messages."""
     words = [sys.executable, "-c", READER, emulator.namesrv, str(count)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -267,22 +267,22 @@ def peaks(emulator: Emulator, count: int) -> tuple[int, int]:
 
 
 def test_memory_does_not_grow_with_the_range(rocketmq: Emulator) -> None:
-    """Four times the messages, 27 MB more, take no more of it: one batch, the next one, and the answers under way.
+    """Memory stays the same for four times the messages, 27 MB more: one batch, the next one, and responses in flight.
 
-    Counted is what is allocated, since what the process holds depends on allocators; `make bench-spark` measures that.
+    The test counts allocations, since the size of the process depends on allocators, which `make bench-spark` measures.
     """
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x" * BODY_BYTES] * 120_000)
 
     small, large = peaks(rocketmq, 30_000), peaks(rocketmq, 120_000)
 
-    # What has arrived at one instant differs by some answers of 32 messages each.
+    # The responses that have arrived at one instant differ by a few, of 32 messages each.
     assert large[0] - small[0] < 512 * KIB, (small, large)
     assert large[1] - small[1] < 64 * KIB, (small, large)
 
 
 def test_connections_may_be_encrypted(rocketmq: Emulator) -> None:
-    """With the certificate of the option, or without looking at it; one that is not trusted is an error."""
+    """TLS succeeds with the option's certificate or without verification; an untrusted certificate is an error."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 100)
 
@@ -295,7 +295,7 @@ def test_connections_may_be_encrypted(rocketmq: Emulator) -> None:
 
 
 def test_requests_are_signed() -> None:
-    """With an access key, by HMAC-SHA1 over the values of all other fields in the order of their names."""
+    """With an access key requests are signed by HMAC-SHA1 over all other field values, sorted by field name."""
     given = {"topic": "orders", "accessKey": "me", "secretKey": "secret", "securityToken": "token"}
     with Listener() as listener:
         with Cluster(source_options({"nameServer": listener.address, **given})) as cluster:
@@ -308,11 +308,11 @@ def test_requests_are_signed() -> None:
     assert fields["Signature"] == b64encode(hmac.digest(b"secret", text, "sha1")).decode()
 
 
-# positions
+# --- positions
 
 
 def positions(emulator: Emulator, side: str = "starting", **options: str) -> dict[int, int]:
-    """Where a read starts or ends, by queue id."""
+    """Return the start or end of a read, by queue id."""
     given = source_options({"nameServer": emulator.namesrv, "topic": "orders", **options})
     with Cluster(given) as cluster:
         queues = find_queues(cluster, given)
@@ -323,7 +323,7 @@ def positions(emulator: Emulator, side: str = "starting", **options: str) -> dic
 
 
 def test_starts_and_ends_are_looked_up(rocketmq: Emulator) -> None:
-    """By name, by number, by what a group has committed."""
+    """Starts and ends are found by name, by number, and by a group's committed offset."""
     rocketmq.topic("orders", queues=2)
     fill(rocketmq, "orders", [b"x"] * 10)
     given = source_options({"nameServer": rocketmq.namesrv, "topic": "orders", "consumerGroup": "readers"})
@@ -341,7 +341,7 @@ def test_starts_and_ends_are_looked_up(rocketmq: Emulator) -> None:
 
 
 def test_a_time_between_two_direct_sends(rocketmq: Emulator) -> None:
-    """Messages that a test sends after a pause start later than those before it, although nobody moved the clock."""
+    """A start time between two direct sends separates their messages, although the test does not move the clock."""
     orders = rocketmq.topic("orders", queues=1)
     for _ in range(20):
         orders.send(b"old")
@@ -357,7 +357,7 @@ def test_a_time_between_two_direct_sends(rocketmq: Emulator) -> None:
 
 
 def test_times_are_looked_up(rocketmq: Emulator) -> None:
-    """A time for all wins over one by topic or queue, and that over an offset; past the end is the end."""
+    """A time for all overrides one by topic or queue, which overrides an offset; a time past the end is the end."""
     rocketmq.topic("orders", queues=2)
     fill(rocketmq, "orders", [b"x"] * 10)
     before = rocketmq.clock.now_ms
@@ -387,7 +387,7 @@ def test_times_are_looked_up(rocketmq: Emulator) -> None:
     ],
 )
 def test_wrong_places_are_named(rocketmq: Emulator, options: dict[str, str], said: str) -> None:
-    """One text with the option, topic and queue."""
+    """A wrong start or end raises an error with option, topic and queue."""
     rocketmq.topic("orders", queues=2)
     fill(rocketmq, "orders", [b"x"] * 10)
 
@@ -397,7 +397,7 @@ def test_wrong_places_are_named(rocketmq: Emulator, options: dict[str, str], sai
 
 
 def test_topics_are_found_by_pattern(rocketmq: Emulator) -> None:
-    """The whole name must fit; what belongs to the system is no topic of anybody's."""
+    """A pattern must match the whole topic name, and never matches system topics."""
     for name in ("orders-a", "orders-b", "other"):
         rocketmq.topic(name, queues=1)
     rocketmq.group("readers")
@@ -413,7 +413,7 @@ def test_topics_are_found_by_pattern(rocketmq: Emulator) -> None:
 
 
 def test_several_topics_are_read(rocketmq: Emulator) -> None:
-    """By name; one that is not there is named."""
+    """Several topics are read by name, and a missing one is named in the error."""
     for name in ("orders", "refunds", "other"):
         rocketmq.topic(name, queues=1)
 
@@ -428,7 +428,7 @@ def test_several_topics_are_read(rocketmq: Emulator) -> None:
 
 
 def test_assigned_queues_alone_are_read(rocketmq: Emulator) -> None:
-    """And have to be there."""
+    """Only assigned queues are read, and a missing one is named in the error."""
     rocketmq.topic("orders", queues=2)
 
     def found(assign: str) -> list[int]:

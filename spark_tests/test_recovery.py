@@ -1,4 +1,4 @@
-"""Drivers that are killed: a pipeline from topic to topic goes on from its checkpoint and loses nothing."""
+"""Tests with killed drivers: a pipeline from topic to topic continues from its checkpoint and loses nothing."""
 
 import json
 import os
@@ -19,7 +19,7 @@ PIPELINE = Path(__file__).parent / "support" / "pipeline.py"
 MESSAGES = 3000
 LIMIT = 300
 KILLED_AT = (600, 1800)
-"""How many messages have arrived when the driver is killed."""
+"""Number of arrived messages at which the driver is killed."""
 SECONDS = 900.0
 POLL_SECONDS = 0.1
 
@@ -30,7 +30,7 @@ SINKS: dict[str, dict[str, str]] = {
 
 
 def start(options: dict[str, object], log: Path) -> subprocess.Popen[bytes]:
-    """The pipeline, in a process group of its own."""
+    """Start the pipeline in its own process group."""
     with log.open("ab") as output:
         return subprocess.Popen(
             [sys.executable, str(PIPELINE), json.dumps(options)],
@@ -42,7 +42,7 @@ def start(options: dict[str, object], log: Path) -> subprocess.Popen[bytes]:
 
 
 def arrived_so_far(emulator: Emulator) -> int:
-    """How many messages the target holds."""
+    """Return the number of messages in the target topic."""
     with Cluster(source_options({"nameServer": emulator.namesrv, "topic": "copies"})) as cluster:
         route = cluster.route("copies")
         assert route is not None
@@ -50,7 +50,7 @@ def arrived_so_far(emulator: Emulator) -> int:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """The driver, its JVM and its workers, without warning."""
+    """Kill the driver, its JVM and its workers."""
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -58,7 +58,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 @pytest.mark.recovery
 @pytest.mark.parametrize("guarantee", SINKS)
 def test_a_killed_driver_loses_nothing(rocketmq: Emulator, tmp_path: Path, guarantee: str) -> None:
-    """It is killed twice in the middle of its work; what arrives twice belongs to the batches it was killed in."""
+    """A driver that is killed twice loses nothing; messages that arrive twice belong to the interrupted batches."""
     rocketmq.topic("orders", queues=2)
     target = rocketmq.topic("copies", queues=2)
     for queue in (0, 1):

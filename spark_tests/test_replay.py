@@ -1,4 +1,4 @@
-"""What was recorded is sent again: whole, in order, at the pace that was asked for."""
+"""Tests of replays: complete, in order, and at the requested pace."""
 
 from collections import defaultdict
 
@@ -11,27 +11,27 @@ from rocketmq_testkit.fixtures.inspect.messages import Message
 
 
 class Hands:
-    """A clock that moves when somebody sleeps."""
+    """A clock that moves when the code sleeps."""
 
     def __init__(self) -> None:
         self.now = 1000.0
         self.slept: list[float] = []
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Move the clock by `seconds`."""
         self.slept.append(seconds)
         self.now += seconds
 
 
 def recorded(spark_rocketmq: SparkRocketMQ, topic: str = "orders") -> DataFrame:
-    """What a topic holds, kept."""
+    """Store the messages of a topic, and return them."""
     path = str(spark_rocketmq.folder / f"{topic}.parquet")
     spark_rocketmq.read(topic, includeMetadata=True).write.parquet(path)
     return spark_rocketmq.spark.read.parquet(path)
 
 
 def by_queue(messages: list[Message]) -> dict[int, list[str]]:
-    """Bodies in the order of offsets, by queue."""
+    """Return the bodies in the order of offsets, by queue."""
     found: dict[int, list[str]] = defaultdict(list)
     for each in sorted(messages, key=lambda each: each.queue_offset):
         found[each.queue_id].append(each.body.decode())
@@ -39,7 +39,7 @@ def by_queue(messages: list[Message]) -> dict[int, list[str]]:
 
 
 def test_a_paced_message_waits_until_it_is_due() -> None:
-    """The first at the beginning, others by their distance over the speed; what is due together goes together."""
+    """A paced message waits for its distance from the first one, divided by the speed; due ones are sent together."""
     hands = Hands()
     pace = Pace(5_000_000, 1002.0, 2.0, lambda: hands.now, hands.sleep)
     dues_us = [5_000_000, 5_000_000, 7_000_000, 7_100_000]
@@ -52,7 +52,7 @@ def test_a_paced_message_waits_until_it_is_due() -> None:
 
 
 def test_without_a_speed_nothing_waits() -> None:
-    """As fast as it goes is all at once."""
+    """Without a speed all messages are due at once."""
     hands = Hands()
     pace = Pace(0, 0.0, None, lambda: hands.now, hands.sleep)
     assert pace.wait([1, 9_000_000], 0) == 2
@@ -60,7 +60,7 @@ def test_without_a_speed_nothing_waits() -> None:
 
 
 def test_each_queue_is_sent_again_in_its_order(spark_rocketmq: SparkRocketMQ) -> None:
-    """Every queue of the old topic goes to one of the new one; bodies, keys, tags and properties are the old ones."""
+    """Each queue is replayed to one queue in its order; bodies, keys, tags and properties are unchanged."""
     emulator = spark_rocketmq.emulator
     orders = emulator.topic("orders", queues=3)
     emulator.topic("again", queues=2)
@@ -79,7 +79,7 @@ def test_each_queue_is_sent_again_in_its_order(spark_rocketmq: SparkRocketMQ) ->
         assert each.message_id != before.message_id
     assert old == {}
     queues = by_queue(orders.messages)
-    # Queues 0 and 2 share one; each of them is still in order.
+    # Queues 0 and 2 share one queue; each of them is still in order.
     for target in by_queue(sent).values():
         for bodies in queues.values():
             of_one = [body for body in target if body in bodies]
@@ -87,7 +87,7 @@ def test_each_queue_is_sent_again_in_its_order(spark_rocketmq: SparkRocketMQ) ->
 
 
 def test_each_sharding_key_is_sent_again_in_its_order(spark_rocketmq: SparkRocketMQ) -> None:
-    """Messages of a key go where a producer of the new topic would send them; others go anywhere."""
+    """Messages of a sharding key are replayed in order to the queue of a normal send; others go anywhere."""
     emulator = spark_rocketmq.emulator
     orders = emulator.topic("orders", queues=4)
     again = emulator.topic("again", queues=3)
@@ -108,7 +108,7 @@ def test_each_sharding_key_is_sent_again_in_its_order(spark_rocketmq: SparkRocke
 
 
 def test_a_replay_keeps_a_scaled_pace(spark_rocketmq: SparkRocketMQ) -> None:
-    """Ten minutes between two messages are a second at 600 times the pace."""
+    """At 600 times the pace, messages ten minutes apart are sent one second apart."""
     emulator = spark_rocketmq.emulator
     orders = emulator.topic("orders", queues=1)
     again = emulator.topic("again", queues=1)
@@ -123,12 +123,12 @@ def test_a_replay_keeps_a_scaled_pace(spark_rocketmq: SparkRocketMQ) -> None:
     assert (done.messages, done.tasks) == (3, 1)
     assert [each.body for each in again.messages] == [b"0", b"1", b"2"]
     for number, each in enumerate(again.messages):
-        # The clock of the emulator tells whole milliseconds.
+        # The emulator's clock returns whole milliseconds.
         assert each.stored_at_ms >= before_ms + (LEAD_S + number) * 1000 - 1
 
 
 def test_what_was_delayed_is_not_delayed_again(spark_rocketmq: SparkRocketMQ) -> None:
-    """It is stored at once, and what is replayed from a replay has the id of the last one."""
+    """A delayed message is replayed without delay, and a replay of a replay has the id of the last one."""
     emulator = spark_rocketmq.emulator
     orders = emulator.topic("orders", queues=1)
     again = emulator.topic("again", queues=1)
@@ -145,7 +145,7 @@ def test_what_was_delayed_is_not_delayed_again(spark_rocketmq: SparkRocketMQ) ->
 
 
 def test_what_cannot_be_replayed_is_refused_before_anything_is_sent(spark_rocketmq: SparkRocketMQ) -> None:
-    """Wrong speeds, orders, tasks and columns, and a topic that is not there; each by its name."""
+    """An invalid speed, order, number of tasks, column or topic is rejected by name, before anything is sent."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1).send("tea")
     emulator.topic("again", queues=1)

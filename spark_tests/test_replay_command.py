@@ -1,4 +1,4 @@
-"""The command `rocketmq-replay`, as a user runs it."""
+"""Tests of the command `rocketmq-replay`, run like a user."""
 
 import subprocess
 import sys
@@ -13,14 +13,14 @@ COMMAND = Path(sys.executable).with_name("rocketmq-replay")
 
 
 def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
-    """Run the command in a process of its own, as it takes its session with it."""
+    """Run the command in a separate process, since it stops its session at the end."""
     return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_what_was_kept_is_sent_again(rocketmq: Emulator, tmp_path: Path) -> None:
-    """A range of a topic is kept and sent; what was kept is kept once more, and cannot go to a topic that is not there.
+    """A saved range of a topic is sent again; the saved file can be saved once more, but not sent to a missing topic.
 
-    That is one sentence with the topic; nothing of Spark's way to say it.
+    The error is one sentence that names the topic, without Spark's own text.
     """
     topic = rocketmq.topic("orders", queues=1)
     for number in range(5):

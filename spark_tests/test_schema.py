@@ -1,4 +1,4 @@
-"""Schemas that users give."""
+"""Tests of user-defined schemas."""
 
 import pytest
 from pyspark_rocketmq.errors import SchemaError
@@ -6,7 +6,7 @@ from pyspark_rocketmq.schema import wanted
 
 
 def test_any_columns_in_any_order() -> None:
-    """Only what is named is made."""
+    """A schema may name any columns in any order, and only those are returned."""
     assert wanted([("queueOffset", "bigint"), ("body", "string")]) == (("queueOffset", "bigint"), ("body", "string"))
 
 
@@ -21,6 +21,6 @@ def test_any_columns_in_any_order() -> None:
     ],
 )
 def test_wrong_columns_are_named(fields: list[tuple[str, str]], said: str) -> None:
-    """One text with the column and what it can be."""
+    """A wrong column is rejected with an error that names it and the allowed types."""
     with pytest.raises(SchemaError, match=said):
         wanted(fields)

@@ -1,4 +1,4 @@
-"""Sending to a broker, without Spark: batches, order, acknowledgements, what happens when they do not come."""
+"""Tests of sends to a broker, without Spark: batches, order, acknowledgements, and missing acknowledgements."""
 
 from collections import Counter
 from itertools import count
@@ -26,7 +26,7 @@ def message(
     delay: str = "",
     flag: int = 0,
 ) -> Outgoing:
-    """A message on its way."""
+    """Create an outgoing message."""
     properties = f"UNIQ_KEY\x01{next(NUMBERS):032X}\x02" + (f"DELAY\x01{delay}\x02" if delay else "")
     return Outgoing(topic, body, properties, lane, bool(delay), ordered, "", flag)
 
@@ -42,7 +42,7 @@ def send(emulator: Emulator, messages: list[Outgoing], **options: str) -> Sent:
 
 
 def stored_flags(emulator: Emulator, topic: str) -> list[int]:
-    """The flags of the messages in queue 0."""
+    """Return the flags of the messages in queue 0."""
     asked = {"consumerGroup": "g", "topic": topic, "queueId": 0, "queueOffset": 0, "maxMsgNums": 32, "sysFlag": 4}
     asked |= {"commitOffset": 0, "suspendTimeoutMillis": 0, "subscription": "*", "subVersion": 0}
     with RemotingClient(emulator.broker) as client:
@@ -52,7 +52,7 @@ def stored_flags(emulator: Emulator, topic: str) -> list[int]:
 @pytest.mark.parametrize("window", ["1", "8", "64"])
 @pytest.mark.parametrize("batch", ["1", "7", "32"])
 def test_all_arrive_once(rocketmq: Emulator, window: str, batch: str) -> None:
-    """Whatever the window and the size of batches; the counts are those of the queues."""
+    """All messages arrive once with any window and batch size, and the counts match those of the queues."""
     topic = rocketmq.topic("orders", queues=4)
 
     sent = send(rocketmq, [message(b"%d" % at) for at in range(500)], sendWindow=window, sendBatchSize=batch)
@@ -67,7 +67,7 @@ def test_all_arrive_once(rocketmq: Emulator, window: str, batch: str) -> None:
 
 @pytest.mark.parametrize("batch", ["1", "5"])
 def test_flags_are_kept_and_do_not_change_the_order(rocketmq: Emulator, batch: str) -> None:
-    """Requests carry one flag, so a batch ends where the flag changes."""
+    """Flags are stored unchanged and in order: a request has one flag, so a batch ends where the flag changes."""
     topic = rocketmq.topic("orders", queues=1)
 
     send(
@@ -82,7 +82,7 @@ def test_flags_are_kept_and_do_not_change_the_order(rocketmq: Emulator, batch: s
 
 @pytest.mark.rocketmq(brokers=2)
 def test_a_row_goes_to_the_queue_of_its_broker(rocketmq: Emulator) -> None:
-    """Where the topic has none there, the number counts the queues of all brokers."""
+    """A row goes to the queue of its broker; if the topic has none there, the number is an index into all queues."""
     topic = rocketmq.topic("orders", queues=2)
     lanes: list[QueueWish] = [("broker-a", 1), ("broker-b", 1), ("elsewhere", 2), 3]
 
@@ -94,7 +94,7 @@ def test_a_row_goes_to_the_queue_of_its_broker(rocketmq: Emulator) -> None:
 
 @pytest.mark.parametrize("batch", ["1", "5"])
 def test_queues_that_rows_chose_keep_their_order(rocketmq: Emulator, batch: str) -> None:
-    """By number and by key; a delayed message between them does not change the order of the others."""
+    """Queues selected by number or key keep their order, even if delayed messages are between the others."""
     topic = rocketmq.topic("orders", queues=3)
     messages = [message(b"n%d" % at, lane=at % 3, ordered=True) for at in range(60)]
     messages += [message(b"k%d" % at, lane="key", ordered=True) for at in range(60)]
@@ -111,7 +111,7 @@ def test_queues_that_rows_chose_keep_their_order(rocketmq: Emulator, batch: str)
 
 
 def test_delayed_messages_go_alone(rocketmq: Emulator) -> None:
-    """A broker refuses them in a batch."""
+    """Delayed messages are sent alone, because a broker rejects them in a batch."""
     topic = rocketmq.topic("orders", queues=1)
 
     send(rocketmq, [message(b"%d" % at, delay="1" if at % 2 else "") for at in range(10)], sendBatchSize="5")
@@ -123,7 +123,7 @@ def test_delayed_messages_go_alone(rocketmq: Emulator) -> None:
 
 
 def test_large_bodies_do_not_share_a_request(rocketmq: Emulator) -> None:
-    """A broker refuses a batch of more than it takes for one message."""
+    """Large bodies are sent in separate requests, because a broker limits the size of a batch."""
     topic = rocketmq.topic("orders", queues=1)
 
     send(rocketmq, [message(b"x" * 900_000) for _ in range(10)], sendBatchSize="32")
@@ -133,7 +133,7 @@ def test_large_bodies_do_not_share_a_request(rocketmq: Emulator) -> None:
 
 @pytest.mark.recovery
 def test_a_broker_that_restarts_gets_what_it_did_not_acknowledge(rocketmq: Emulator) -> None:
-    """Nothing is lost; what was stored without its acknowledgement arriving is stored twice."""
+    """Messages not acknowledged before a restart are sent again; some arrive twice, and none is lost."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "20", "sendWindow": "16"})
     with Cluster(known) as cluster:
@@ -148,7 +148,7 @@ def test_a_broker_that_restarts_gets_what_it_did_not_acknowledge(rocketmq: Emula
 
 @pytest.mark.recovery
 def test_what_was_stored_without_its_acknowledgement_is_sent_again(rocketmq: Emulator) -> None:
-    """Answers are lost with their connection: nothing is missing, and no more comes twice than was under way."""
+    """Messages whose responses are lost with the connection are sent again; at most those in flight arrive twice."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "20", "sendWindow": "16"})
     with Cluster(known) as cluster, AnswerEater(rocketmq.broker) as eater:
@@ -169,7 +169,7 @@ def test_what_was_stored_without_its_acknowledgement_is_sent_again(rocketmq: Emu
 
 @pytest.mark.rocketmq(brokers=2)
 def test_another_broker_takes_what_one_refuses(rocketmq: Emulator) -> None:
-    """Rows without a queue of their own go to the next broker when one does not know the topic any more."""
+    """A row without a selected queue goes to the next broker if one no longer knows the topic."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "1"})
     with Cluster(known) as cluster:
@@ -185,7 +185,7 @@ def test_another_broker_takes_what_one_refuses(rocketmq: Emulator) -> None:
 
 
 def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
-    """After the tries that the options allow; the task fails."""
+    """A send to a stopped broker raises an error that names it, after all retries."""
     rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "1", "sendRetries": "1"})
     with Cluster(known) as cluster:
@@ -213,7 +213,7 @@ def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
     ],
 )
 def test_what_cannot_be_sent_is_named(rocketmq: Emulator, made: Outgoing, error: type[Exception], said: str) -> None:
-    """One text with the topic and queue, and the broker's reason."""
+    """A message that cannot be sent raises an error with topic, queue and the broker's reason."""
     rocketmq.topic("orders", queues=2)
 
     with pytest.raises(error, match=said):
@@ -222,7 +222,7 @@ def test_what_cannot_be_sent_is_named(rocketmq: Emulator, made: Outgoing, error:
 
 @pytest.mark.rocketmq(config={"maxMessageSize": 1000})
 def test_a_message_that_no_try_would_help_is_refused_at_once(rocketmq: Emulator) -> None:
-    """The broker says why; it is not asked again."""
+    """A message that the broker rejects permanently fails at once, with the broker's reason."""
     rocketmq.topic("orders", queues=2)
 
     with pytest.raises(SendError, match="queue 0 of topic orders on broker-a refuses a message: MESSAGE_ILLEGAL"):
@@ -230,7 +230,7 @@ def test_a_message_that_no_try_would_help_is_refused_at_once(rocketmq: Emulator)
 
 
 def test_a_row_that_cannot_go_anywhere_keeps_its_batch_back(rocketmq: Emulator) -> None:
-    """Queues are chosen before anything of the batch is sent."""
+    """A row with an invalid queue fails its whole batch, because queues are selected before anything is sent."""
     topic = rocketmq.topic("orders", queues=2)
 
     with pytest.raises(RowError):

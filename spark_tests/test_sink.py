@@ -1,4 +1,4 @@
-"""Writing through a real session."""
+"""Tests of writes through a real session."""
 
 from collections import Counter
 
@@ -11,7 +11,7 @@ from rocketmq_testkit.fixtures.inspect.messages import Message
 
 
 def test_a_table_becomes_messages(spark_rocketmq: SparkRocketMQ) -> None:
-    """All columns; the properties tell the task that made a message."""
+    """A table with all columns becomes messages, whose properties name their task."""
     topic = spark_rocketmq.emulator.topic("orders", queues=2)
     rows = spark_rocketmq.spark.createDataFrame(
         [("hello", "new", "a b", {"colour": "blue"}, None, 1), ("world", None, None, None, "group", None)],
@@ -30,7 +30,7 @@ def test_a_table_becomes_messages(spark_rocketmq: SparkRocketMQ) -> None:
 
 @pytest.mark.parametrize("metadata", [False, True])
 def test_a_frame_that_was_read_is_written_back_unchanged(spark_rocketmq: SparkRocketMQ, metadata: bool) -> None:
-    """All its columns, to the same topic without an option `topic` and to another one with it."""
+    """A frame that was read is written back unchanged with all columns, with and without the option `topic`."""
     emulator = spark_rocketmq.emulator
     topics = [emulator.topic(name, queues=2) for name in ("orders", "copies")]
     spark_rocketmq.write(everything(spark_rocketmq), topic="orders")
@@ -46,7 +46,7 @@ def test_a_frame_that_was_read_is_written_back_unchanged(spark_rocketmq: SparkRo
 
 
 def test_a_stream_that_was_read_is_written_unchanged(spark_rocketmq: SparkRocketMQ) -> None:
-    """With all columns of metadata, by half messages, which have a flag, too."""
+    """A stream with all metadata columns is written unchanged with half messages, including flags."""
     topics = [spark_rocketmq.emulator.topic(name, queues=2) for name in ("orders", "copies")]
     spark_rocketmq.write(everything(spark_rocketmq), topic="orders")
     stream = spark_rocketmq.stream("orders", includeMetadata=True)
@@ -62,7 +62,7 @@ def test_a_stream_that_was_read_is_written_unchanged(spark_rocketmq: SparkRocket
 
 
 def everything(spark_rocketmq: SparkRocketMQ) -> DataFrame:
-    """A row with all that a sender can say, and one with a body alone."""
+    """Create a row with all values that a sender can set, and one with only a body."""
     return spark_rocketmq.spark.sql(
         "select 'hello' as body, 'new' as tags, 'a b' as keys, map('colour', 'blue') as properties, 'g' as shardingKey,"
         " 1 as queueId, 7 as flag union all select 'world', null, null, null, null, null, null"
@@ -70,14 +70,14 @@ def everything(spark_rocketmq: SparkRocketMQ) -> DataFrame:
 
 
 def kept(message: Message) -> tuple[object, ...]:
-    """What a copy of a message has in common with it."""
+    """Return the parts of a message that its copy shares."""
     own = tuple(sorted((name, text) for name, text in message.properties.items() if name == "colour"))
     place = message.queue_id if message.body == b"hello" else None
     return message.body, message.tag, tuple(message.keys), message.message_group, place, own
 
 
 def test_many_rows_arrive_once(spark_rocketmq: SparkRocketMQ) -> None:
-    """In batches, from several tasks."""
+    """Many rows from several tasks arrive once, in batches."""
     topic = spark_rocketmq.emulator.topic("orders", queues=4)
     rows = spark_rocketmq.spark.range(0, 20000, 1, 4).selectExpr("cast(id as string) as body")
 
@@ -87,7 +87,7 @@ def test_many_rows_arrive_once(spark_rocketmq: SparkRocketMQ) -> None:
 
 
 def test_a_stream_goes_from_topic_to_topic(spark_rocketmq: SparkRocketMQ) -> None:
-    """Messages tell query and batch; a second run sends nothing again."""
+    """A stream from topic to topic adds query and batch id to messages, and a second run sends nothing again."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=2)
     target = emulator.topic("copies", queues=2)
@@ -108,7 +108,7 @@ def test_a_stream_goes_from_topic_to_topic(spark_rocketmq: SparkRocketMQ) -> Non
 
 @pytest.mark.recovery
 def test_a_batch_whose_messages_are_refused_is_sent_by_the_next_run(spark_rocketmq: SparkRocketMQ) -> None:
-    """At least once: the topic is not there at first, the query fails, and its next run sends all."""
+    """A query whose target topic is missing fails, and its next run sends the whole batch."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
     fill(emulator, "orders", [b"%d" % at for at in range(100)])
@@ -125,7 +125,7 @@ def test_a_batch_whose_messages_are_refused_is_sent_by_the_next_run(spark_rocket
 
 @pytest.mark.recovery
 def test_a_transactional_stream_shows_whole_batches(spark_rocketmq: SparkRocketMQ) -> None:
-    """Each message once; a batch that fails in one task leaves nothing of the others behind."""
+    """A transactional stream shows each message once; a batch that fails in one task leaves no messages behind."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=2)
     target = emulator.topic("copies", queues=2)
@@ -190,7 +190,7 @@ def test_a_transactional_stream_shows_whole_batches(spark_rocketmq: SparkRocketM
 def test_what_is_wrong_is_said_before_anything_is_sent(
     spark_rocketmq: SparkRocketMQ, columns: str, options: dict[str, str], said: str
 ) -> None:
-    """And nothing is stored."""
+    """An invalid write is rejected before anything is sent, and nothing is stored."""
     topic = spark_rocketmq.emulator.topic("orders", queues=2)
 
     with pytest.raises(PySparkException, match=said):
@@ -218,7 +218,7 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
 def test_what_is_wrong_is_said_when_a_stream_of_writes_starts(
     spark_rocketmq: SparkRocketMQ, columns: str, options: dict[str, object], said: str
 ) -> None:
-    """As of a batch; nothing is stored."""
+    """An invalid write of a stream is rejected at its start, and nothing is stored."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
     target = emulator.topic("copies", queues=1)
@@ -232,7 +232,7 @@ def test_what_is_wrong_is_said_when_a_stream_of_writes_starts(
 
 
 def test_a_topic_is_not_overwritten(spark_rocketmq: SparkRocketMQ) -> None:
-    """Nor is a transactional write possible without numbered batches."""
+    """A topic cannot be overwritten, and a batch cannot be transactional, because it has no number."""
     spark_rocketmq.emulator.topic("orders", queues=1)
     rows = spark_rocketmq.spark.sql("select 'x' as body")
     writer = rows.write.format("rocketmq").options(**spark_rocketmq.options(topic="orders"))

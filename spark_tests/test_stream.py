@@ -1,4 +1,4 @@
-"""Streams through a real session: what is read once stays read once, whatever breaks in between."""
+"""Tests of streams through a real session: every message is read once, despite failures in between."""
 
 import os
 import time
@@ -23,18 +23,18 @@ from rocketmq_testkit.fixtures import Emulator
 
 
 def numbered(low: int, high: int) -> list[bytes]:
-    """Bodies that are numbers."""
+    """Return numbers as bodies."""
     return [b"%d" % at for at in range(low, high)]
 
 
 def numbers(rows: Iterable[Row]) -> list[int]:
-    """The numbers of rows, sorted; one that comes twice is there twice."""
+    """Return the numbers of rows, sorted, including duplicates."""
     return sorted(int(row.body) for row in rows)
 
 
 @pytest.mark.recovery
 def test_every_message_is_read_once_over_restarts(spark_rocketmq: SparkRocketMQ) -> None:
-    """Three runs from one checkpoint, each over what has come since."""
+    """Three runs from one checkpoint each read exactly the messages that arrived since the previous one."""
     spark_rocketmq.emulator.topic("orders", queues=2)
     stream = spark_rocketmq.stream("orders", maxOffsetsPerTrigger=40)
     found: list[list[int]] = []
@@ -50,7 +50,7 @@ def test_every_message_is_read_once_over_restarts(spark_rocketmq: SparkRocketMQ)
 
 @pytest.mark.recovery
 def test_a_batch_that_failed_is_run_again_with_the_same_messages(spark_rocketmq: SparkRocketMQ) -> None:
-    """Though more has come by then."""
+    """A failed batch is run again with the same messages, although more have arrived."""
     spark_rocketmq.emulator.topic("orders", queues=2)
     fill(spark_rocketmq.emulator, "orders", numbered(0, 50), 0)
     seen: list[tuple[int, list[int]]] = []
@@ -71,7 +71,7 @@ def test_a_batch_that_failed_is_run_again_with_the_same_messages(spark_rocketmq:
 
 @pytest.mark.recovery
 def test_nothing_is_lost_where_a_stream_starts_at_latest(spark_rocketmq: SparkRocketMQ) -> None:
-    """Its first batch with messages fails, more come, and it starts again: all that came since the start are read."""
+    """A stream that starts at latest and fails in its first batch reads all later messages after a restart."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=2)
     fill(emulator, "orders", numbered(0, 20))
@@ -98,11 +98,11 @@ def test_nothing_is_lost_where_a_stream_starts_at_latest(spark_rocketmq: SparkRo
 
 @pytest.mark.recovery
 def test_a_running_stream_sees_restarts_of_brokers_and_new_queues(spark_rocketmq: SparkRocketMQ) -> None:
-    """The query goes on by itself."""
+    """A running query continues after a broker restart, and reads new queues."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
     rows: list[Row] = []
-    # Real brokers take seconds to come back.
+    # Real brokers take seconds to restart.
     patient = {"fetchOffset.retryIntervalMs": 50, "fetchOffset.numRetries": 1200}
     writer = spark_rocketmq.stream("orders", **patient).writeStream
     writer = writer.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
@@ -122,7 +122,7 @@ def test_a_running_stream_sees_restarts_of_brokers_and_new_queues(spark_rocketmq
 
 
 def test_a_lost_range_stops_the_query_with_its_place(spark_rocketmq: SparkRocketMQ) -> None:
-    """The checkpoint is ahead of what the broker has; failOnDataLoss=false goes on."""
+    """A checkpoint past the broker's messages fails the query; with failOnDataLoss=false it continues."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
     fill(emulator, "orders", numbered(0, 10))
@@ -141,7 +141,7 @@ def test_a_lost_range_stops_the_query_with_its_place(spark_rocketmq: SparkRocket
 
 @pytest.mark.recovery
 def test_a_worker_that_dies_costs_a_run_and_no_message(spark_rocketmq: SparkRocketMQ) -> None:
-    """A Python worker is killed in a batch; the query fails, and the next run has all messages once."""
+    """A killed Python worker fails the query, and the next run reads all messages once."""
     spark_rocketmq.emulator.topic("orders", queues=1)
     fill(spark_rocketmq.emulator, "orders", numbered(0, 100))
     marker = str(spark_rocketmq.folder / "killed")
@@ -161,7 +161,7 @@ def test_a_worker_that_dies_costs_a_run_and_no_message(spark_rocketmq: SparkRock
 
 
 def test_a_listener_shows_the_last_batch_too(spark_rocketmq: SparkRocketMQ) -> None:
-    """Spark's commit comes a batch late, or never; its listeners hear of every batch."""
+    """A listener commits the last batch as well, while Spark's own commit comes one batch late or never."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
     emulator.group("readers")
@@ -178,19 +178,19 @@ def test_a_listener_shows_the_last_batch_too(spark_rocketmq: SparkRocketMQ) -> N
             assert route is not None
             while (shown := cluster.group_offsets("readers", route.readable)) != {route.readable[0]: 25}:
                 assert time.monotonic() < deadline, shown
-                time.sleep(0.1)  # Spark tells its listeners when it likes
+                time.sleep(0.1)  # Spark notifies its listeners with a delay
     finally:
         spark_rocketmq.spark.streams.removeListener(listener)
 
 
 def minutes(*numbers: float) -> list[bytes]:
-    """Bodies that are times, in seconds, of so many minutes."""
+    """Return bodies that are times in seconds, given in minutes."""
     return [b"%d" % (60 * number) for number in numbers]
 
 
 @pytest.mark.recovery
 def test_late_data_is_left_to_watermarks(spark_rocketmq: SparkRocketMQ) -> None:
-    """Counts by minute of what bodies say: later than the watermark allows is in no window, also after a restart."""
+    """Messages later than the watermark allows are in no window, also after a restart."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
     by_minute = (
@@ -201,7 +201,7 @@ def test_late_data_is_left_to_watermarks(spark_rocketmq: SparkRocketMQ) -> None:
         .count()
     )
     question = by_minute.select((F.unix_timestamp("minute.start") / 60).cast("int").alias("minute"), "count")
-    # Two minutes behind the tenth nothing before the eighth is waited for; what is late, Spark finds a batch later.
+    # Two minutes behind the tenth, windows before the eighth are closed; Spark detects late data one batch later.
     fill(emulator, "orders", minutes(0, 1, 10, 9, 10, 10, 0.5, 9, 10))
     before = spark_rocketmq.run(question)
     fill(emulator, "orders", minutes(2, 8.5, 30))
@@ -216,7 +216,7 @@ def test_late_data_is_left_to_watermarks(spark_rocketmq: SparkRocketMQ) -> None:
 def test_delayed_and_transactional_messages_are_read_when_they_are_due(
     spark_rocketmq: SparkRocketMQ, tmp_path: Path
 ) -> None:
-    """Three runs from one checkpoint: each message comes once, in the run after it has become visible."""
+    """In three runs from one checkpoint each message is read once, in the run after it has become visible."""
     emulator = spark_rocketmq.emulator
     topic = emulator.topic("orders", queues=1)
     given = {"nameServer": emulator.namesrv, "topic": "orders", "txnLogPath": str(tmp_path / "log")}
@@ -238,7 +238,7 @@ def test_delayed_and_transactional_messages_are_read_when_they_are_due(
 @pytest.mark.recovery
 @pytest.mark.parametrize("fail", [True, False])
 def test_records_that_cannot_be_read_are_not_passed_over(spark_rocketmq: SparkRocketMQ, fail: bool) -> None:
-    """The query fails with their place, whatever failOnDataLoss says, and its next run has them and all others once."""
+    """Unreadable records fail the query with their position; its next run reads them and all others once."""
     emulator = spark_rocketmq.emulator
     if not isinstance(emulator, Emulator):
         pytest.skip("not applicable to a real broker: what it says is not changed")
@@ -279,7 +279,7 @@ def test_records_that_cannot_be_read_are_not_passed_over(spark_rocketmq: SparkRo
 def test_what_is_wrong_is_said_when_a_stream_starts(
     spark_rocketmq: SparkRocketMQ, options: dict[str, Any], said: str
 ) -> None:
-    """One text that names the option or topic."""
+    """An invalid stream fails at its start with an error that names the option or topic."""
     spark_rocketmq.emulator.topic("orders", queues=1)
 
     with pytest.raises(Exception, match=said):

@@ -1,4 +1,4 @@
-"""The stream reader, asked as Spark asks it: what it answers decides whether a restart loses or repeats messages."""
+"""Tests of the stream reader, called like by Spark: its results determine if a restart loses or repeats messages."""
 
 import json
 import pickle
@@ -24,7 +24,7 @@ WANTED = (("queueId", "int"), ("queueOffset", "bigint"))
 
 
 def reader(emulator: Emulator, **options: str) -> RocketMQStreamReader:
-    """A reader of the topic `orders`, as a query that starts makes one."""
+    """Create a reader of the topic `orders`, as a starting query does."""
     given = {
         "nameServer": emulator.namesrv,
         "topic": "orders",
@@ -36,12 +36,12 @@ def reader(emulator: Emulator, **options: str) -> RocketMQStreamReader:
 
 
 def offsets(by_queue: dict[str, int]) -> dict[str, Any]:
-    """Offsets of the topic's queues as Spark has them."""
+    """Return offsets of the topic's queues in Spark's format."""
     return {"orders": {"broker-a": by_queue}}
 
 
 def got(found: RocketMQStreamReader, start: dict[str, Any], end: dict[str, Any]) -> list[tuple[int, int]]:
-    """Queue and offset of the messages of a micro-batch, read by a copy that went to an executor."""
+    """Return queue and offset of a micro-batch's messages, read by a pickled copy as in an executor."""
     executor = pickle.loads(pickle.dumps(RocketMQStreamReader(found._options, WANTED)))
     rows = [
         (row["queueId"], row["queueOffset"])
@@ -53,7 +53,7 @@ def got(found: RocketMQStreamReader, start: dict[str, Any], end: dict[str, Any])
 
 
 def test_a_stream_without_checkpoint_starts_at_latest(rocketmq: Emulator) -> None:
-    """Spark asks twice where it starts; the second answer is the first, whatever has arrived."""
+    """Repeated requests for the start return the first result, although messages have arrived."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
     found = reader(rocketmq)
@@ -66,9 +66,9 @@ def test_a_stream_without_checkpoint_starts_at_latest(rocketmq: Emulator) -> Non
 
 @pytest.mark.recovery
 def test_a_start_that_moves_is_pinned_by_an_empty_batch(rocketmq: Emulator) -> None:
-    """The first end is the start, so that the checkpoint has it before anything is read.
+    """A start that can move is pinned by an empty first batch, so that the checkpoint contains it before any read.
 
-    A query that fails in the batch after it starts again from the checkpoint and misses nothing.
+    A query that fails in the following batch restarts from the checkpoint and misses nothing.
     """
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
@@ -88,7 +88,7 @@ def test_a_start_that_moves_is_pinned_by_an_empty_batch(rocketmq: Emulator) -> N
 
 @pytest.mark.parametrize("start", ["earliest", '{"orders":{"broker-a":{"0":2}}}'])
 def test_a_start_that_does_not_move_is_not_pinned(rocketmq: Emulator, start: str) -> None:
-    """Looked up again it is the same, so that the first batch may have messages."""
+    """A start that cannot move is not pinned, so that the first batch may have messages."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
     found = reader(rocketmq, startingOffsets=start)
@@ -97,7 +97,7 @@ def test_a_start_that_does_not_move_is_not_pinned(rocketmq: Emulator, start: str
 
 
 def test_the_end_of_a_run_over_what_is_there_does_not_move(rocketmq: Emulator) -> None:
-    """AvailableNow: neither messages nor queues that come later are read, and the last end comes back as it is."""
+    """With AvailableNow, later messages and queues are not read, and the end stays the same."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
     found = reader(rocketmq, startingOffsets="earliest")
@@ -115,7 +115,7 @@ def test_the_end_of_a_run_over_what_is_there_does_not_move(rocketmq: Emulator) -
 
 
 def test_a_limited_run_over_what_is_there_comes_to_its_end(rocketmq: Emulator) -> None:
-    """Step by step, and everything once."""
+    """A limited AvailableNow run reads everything once, step by step."""
     rocketmq.topic("orders", queues=2)
     fill(rocketmq, "orders", [b"x"] * 50, 0)
     fill(rocketmq, "orders", [b"x"] * 10, 1)
@@ -136,7 +136,7 @@ def test_a_limited_run_over_what_is_there_comes_to_its_end(rocketmq: Emulator) -
 
 
 def test_what_spark_shows_is_what_was_just_seen(rocketmq: Emulator) -> None:
-    """Spark asks for it after every batch: no request is made for it."""
+    """The latest offset for Spark's metrics is the last one seen, without a further request."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
     found = reader(rocketmq, startingOffsets="earliest", maxOffsetsPerTrigger="2")
@@ -149,7 +149,7 @@ def test_what_spark_shows_is_what_was_just_seen(rocketmq: Emulator) -> None:
 
 
 def test_the_same_batch_has_the_same_messages(rocketmq: Emulator) -> None:
-    """Asked again after a restart, a range is what it was, though more has come."""
+    """The same range returns the same messages after a restart, although more have arrived."""
     rocketmq.topic("orders", queues=2)
     for queue in (0, 1):
         fill(rocketmq, "orders", [b"x"] * 20, queue)
@@ -163,7 +163,7 @@ def test_the_same_batch_has_the_same_messages(rocketmq: Emulator) -> None:
 
 
 def test_ranges_that_are_empty_or_backwards_have_no_task(rocketmq: Emulator) -> None:
-    """On a restart Spark asks for an empty range."""
+    """An empty or reversed range, which Spark may request at a restart, has no task."""
     rocketmq.topic("orders", queues=1)
     found = reader(rocketmq)
 
@@ -172,7 +172,7 @@ def test_ranges_that_are_empty_or_backwards_have_no_task(rocketmq: Emulator) -> 
 
 
 def test_queues_that_are_new_begin_at_their_first_message(rocketmq: Emulator) -> None:
-    """Also where the query started at latest: what was sent there since then belongs to it."""
+    """A new queue is read from its first message, even if the query started at latest."""
     rocketmq.topic("orders", queues=1)
     found = reader(rocketmq)
     start = found.initialOffset()
@@ -187,7 +187,7 @@ def test_queues_that_are_new_begin_at_their_first_message(rocketmq: Emulator) ->
 
 
 def test_topics_that_are_new_are_found_by_a_pattern(rocketmq: Emulator) -> None:
-    """A query may start before there is any topic."""
+    """A pattern finds new topics, even if there was none at the start of the query."""
     given = {"nameServer": rocketmq.namesrv, "topicsPattern": "orders-.*"}
     found = RocketMQStreamReader(source_options(given).of_stream(), WANTED)
     start = found.initialOffset()
@@ -202,7 +202,7 @@ def test_topics_that_are_new_are_found_by_a_pattern(rocketmq: Emulator) -> None:
 
 
 def test_a_queue_that_is_gone_fails_or_waits(rocketmq: Emulator) -> None:
-    """What is not read yet may be lost with it; without failOnDataLoss its place is kept."""
+    """A missing queue fails the query; with failOnDataLoss=false its offset is kept."""
     rocketmq.topic("orders", queues=2)
     fill(rocketmq, "orders", [b"x"] * 5)
     at = offsets({"0": 2, "1": 0})
@@ -214,7 +214,7 @@ def test_a_queue_that_is_gone_fails_or_waits(rocketmq: Emulator) -> None:
 
 
 def test_a_queue_that_ends_before_it_was_read_is_a_loss(rocketmq: Emulator) -> None:
-    """The topic was made anew; without failOnDataLoss it is read on from where it ends now."""
+    """A queue that ends before the offset already read is a data loss; failOnDataLoss=false continues there."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
     at = offsets({"0": 50})
@@ -229,7 +229,7 @@ def test_a_queue_that_ends_before_it_was_read_is_a_loss(rocketmq: Emulator) -> N
 
 @pytest.mark.recovery
 def test_a_broker_that_restarts_is_waited_for(rocketmq: Emulator) -> None:
-    """Between two micro-batches its connection breaks; the next one is asked over another."""
+    """A reader reconnects after a broker restart between two micro-batches."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
     found = reader(rocketmq, startingOffsets="earliest")
@@ -244,7 +244,7 @@ def test_a_broker_that_restarts_is_waited_for(rocketmq: Emulator) -> None:
 
 @pytest.mark.recovery
 def test_a_broker_that_stays_away_is_named(rocketmq: Emulator) -> None:
-    """And nothing is skipped: the query fails, and goes on from its checkpoint when the broker is back."""
+    """A broker that stays away fails the query, which names it and later continues from its checkpoint."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
     found = reader(rocketmq, startingOffsets="earliest")
@@ -258,7 +258,7 @@ def test_a_broker_that_stays_away_is_named(rocketmq: Emulator) -> None:
 
 
 def committed(emulator: Emulator, group: str) -> dict[int, int]:
-    """Where a group is in the topic."""
+    """Return the committed offsets of a group in the topic."""
     given = source_options({"nameServer": emulator.namesrv, "topic": "orders"})
     with Cluster(given) as cluster:
         route = cluster.route("orders")
@@ -268,7 +268,7 @@ def committed(emulator: Emulator, group: str) -> dict[int, int]:
 
 @pytest.mark.since("5.0.0", "it takes setZeroIfNotFound for true: where a group is nowhere, it is at 0")
 def test_progress_is_shown_if_wanted(rocketmq: Emulator) -> None:
-    """As offsets of the group, for people and tools; where a stream starts again does not depend on it."""
+    """Progress is committed as offsets of the group if enabled; the start of a stream does not depend on it."""
     rocketmq.topic("orders", queues=2)
     rocketmq.group("readers")
     found = reader(rocketmq, consumerGroup="readers", commitOffsetsToBroker="true")
@@ -283,7 +283,7 @@ def test_progress_is_shown_if_wanted(rocketmq: Emulator) -> None:
 @pytest.mark.since("5.0.0", "it takes offsets of groups that it does not know")
 @pytest.mark.rocketmq(config={"autoCreateSubscriptionGroup": False})
 def test_progress_that_cannot_be_shown_does_no_harm(rocketmq: Emulator, caplog: pytest.LogCaptureFixture) -> None:
-    """The broker does not know the group: a warning, not an error."""
+    """A commit for an unknown group logs a warning, and raises no error."""
     rocketmq.topic("orders", queues=1)
 
     reader(rocketmq, consumerGroup="nobody", commitOffsetsToBroker="true").commit(offsets({"0": 7}))
@@ -292,7 +292,7 @@ def test_progress_that_cannot_be_shown_does_no_harm(rocketmq: Emulator, caplog: 
 
 
 def test_a_group_is_where_a_stream_may_start(rocketmq: Emulator) -> None:
-    """Queues where the group is nowhere start at earliest."""
+    """A stream may start at a group's offsets; queues without an offset start at earliest."""
     rocketmq.topic("orders", queues=2)
     rocketmq.group("readers")
     for queue in (0, 1):
@@ -304,7 +304,7 @@ def test_a_group_is_where_a_stream_may_start(rocketmq: Emulator) -> None:
 
 
 def test_delayed_and_transactional_messages_come_when_they_are_due(rocketmq: Emulator, tmp_path: Path) -> None:
-    """Before that they are nowhere in the topic, and no offset is passed over for them."""
+    """Delayed and transactional messages are read once they become visible, and no offset is skipped for them."""
     topic = rocketmq.topic("orders", queues=1)
     found = reader(rocketmq, startingOffsets="earliest")
     start = found.initialOffset()
@@ -326,7 +326,7 @@ def test_delayed_and_transactional_messages_come_when_they_are_due(rocketmq: Emu
 
 
 def test_many_small_queues_are_one_task(rocketmq: Emulator) -> None:
-    """A task of Spark's costs more than reading some messages."""
+    """Many small queues share a task, because a task costs more than reading some messages."""
     rocketmq.topic("orders", queues=16)
     for queue in range(16):
         fill(rocketmq, "orders", [b"x"] * 3, queue)
@@ -340,7 +340,7 @@ def test_many_small_queues_are_one_task(rocketmq: Emulator) -> None:
 
 
 def test_connections_close(rocketmq: Emulator) -> None:
-    """Spark kills the process rather than say so, but a reader that is stopped holds nothing."""
+    """A stopped reader closes its connections, although Spark kills the process instead."""
     rocketmq.topic("orders", queues=1)
     found = reader(rocketmq)
     found.initialOffset()

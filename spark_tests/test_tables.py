@@ -1,4 +1,4 @@
-"""SQL: tables of a catalog and temporary views, which keep the options that they were created with."""
+"""Tests of SQL: tables of a catalog and temporary views, which keep the options of their creation."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ CREATED = {
     "option.topic": "orders",
     "topic": "orders",
 }
-"""What Spark hands over where a table is created: OPTIONS twice, TBLPROPERTIES and properties of its own once."""
+"""Properties that Spark passes when a table is created: OPTIONS twice, TBLPROPERTIES and its own properties once."""
 
 
 @pytest.fixture
@@ -40,12 +40,12 @@ def create(spark: SparkRocketMQ, name: str, topic: str, more: str = "") -> None:
 
 
 def bodies(spark: SparkRocketMQ, topic: str) -> list[tuple[bytes, str | None]]:
-    """Bodies and tags that a topic stores."""
+    """Return bodies and tags of a topic's messages."""
     return sorted((message.body, message.tag) for message in spark.emulator.messages(topic))
 
 
 def test_tables_are_read_and_filled(spark: SparkRocketMQ) -> None:
-    """With all columns or those of an option, by SQL and by the writers of frames, each into its own topic."""
+    """Tables with all or selected columns are read and filled by SQL and by DataFrame writers."""
     sql = spark.spark.sql
     spark.emulator.topic("orders").send(b"tea", tag="hot")
     create(spark, "orders", "orders")
@@ -63,7 +63,7 @@ def test_tables_are_read_and_filled(spark: SparkRocketMQ) -> None:
 
 
 def test_options_of_a_table_are_properties_too(spark: SparkRocketMQ) -> None:
-    """Beside others of the user's own; WITH adds options to a statement, and a stream reads with those of the table."""
+    """Options may be TBLPROPERTIES; WITH adds options to a statement, and a stream reads with those of the table."""
     spark.emulator.topic("orders").send(b"tea")
     spark.spark.sql(
         "CREATE TABLE t USING rocketmq OPTIONS (columns 'body STRING') TBLPROPERTIES "
@@ -77,7 +77,7 @@ def test_options_of_a_table_are_properties_too(spark: SparkRocketMQ) -> None:
 
 
 def test_a_temporary_view_is_read_and_filled(spark: SparkRocketMQ) -> None:
-    """By position, too, because Spark hands its options to every statement."""
+    """A temporary view is read and filled, also by position, because Spark passes its options to every statement."""
     spark.spark.sql(
         f"CREATE TEMPORARY VIEW v USING rocketmq OPTIONS (nameServer '{spark.emulator.namesrv}', topic 'orders', "
         "columns 'body STRING, tags STRING')"
@@ -101,7 +101,7 @@ def test_a_temporary_view_is_read_and_filled(spark: SparkRocketMQ) -> None:
     ],
 )
 def test_rows_of_one_table_never_go_to_the_topic_of_another(spark: SparkRocketMQ, statement: str, said: str) -> None:
-    """Copied columns have the defaults of the table that was read: Spark has not named the target to the write."""
+    """Rows copied between tables are rejected if they carry the default of the source table instead of the target's."""
     spark.emulator.topic("orders").send(b"tea")
     create(spark, "orders", "orders")
     create(spark, "copies", "copies")
@@ -114,7 +114,7 @@ def test_rows_of_one_table_never_go_to_the_topic_of_another(spark: SparkRocketMQ
 
 
 def test_a_stream_into_a_table_names_its_options(spark: SparkRocketMQ) -> None:
-    """Spark hands over none, and those of the table that is read would be the wrong ones."""
+    """A stream into a table must name its options, since Spark passes none, and those of the source would be wrong."""
     spark.emulator.topic("orders").send(b"tea")
     create(spark, "orders", "orders", ", startingOffsets 'earliest'")
     create(spark, "copies", "copies")
@@ -129,7 +129,7 @@ def test_a_stream_into_a_table_names_its_options(spark: SparkRocketMQ) -> None:
 
 
 def test_a_table_whose_columns_spark_knows_has_no_options(spark: SparkRocketMQ) -> None:
-    """The sentence says what to do instead."""
+    """A table with declared columns has no options, and the error says what to do instead."""
     spark.spark.sql(
         f"CREATE TABLE t (body STRING) USING rocketmq OPTIONS (nameServer '{spark.emulator.namesrv}', topic 'orders')"
     )
@@ -160,13 +160,13 @@ def test_a_table_whose_columns_spark_knows_has_no_options(spark: SparkRocketMQ) 
 def test_a_wrong_option_is_found_when_a_table_is_created(
     properties: dict[str, str], error: type[Exception], said: str
 ) -> None:
-    """Options of reads and of writes, and columns."""
+    """An invalid option or column is rejected when a table is created."""
     with pytest.raises(error, match=said):
         tables.schema_of({**CREATED, **properties})
 
 
 def test_the_schema_of_a_table_gives_its_options_back() -> None:
-    """Whatever characters they have; those of the statement win, and a write gets them only from a default."""
+    """The schema of a table returns its options unchanged; those of a statement take precedence."""
     filter_ = "a > 'x' AND b = '100 % & \\ ü=?'"
     schema = tables.schema_of({**CREATED, "option.subexpression": filter_, "option.sendwindow": "3", "team": "tea"})
 
@@ -185,7 +185,7 @@ def test_the_schema_of_a_table_gives_its_options_back() -> None:
 
 
 def test_rows_without_the_default_are_refused() -> None:
-    """A batch without rows is none of those; the column itself is not sent."""
+    """Rows without the default are rejected, an empty batch is accepted, and the column itself is not sent."""
     schema = tables.schema_of(CREATED)
     fields = [StructField(each.name, each.dataType, each.name != "brokerName", each.metadata) for each in schema]
     write = tables.TableWrite.found(StructType(fields))
@@ -204,7 +204,7 @@ def test_rows_without_the_default_are_refused() -> None:
 
 
 def test_other_schemas_hold_no_options() -> None:
-    """Neither one without the column, nor one whose column has another default."""
+    """A schema without the column, or with another default, contains no options."""
     other = StructField("brokerName", StringType(), False, {"CURRENT_DEFAULT": "'broker-a'"})
 
     for schema in (StructType([]), StructType([other])):

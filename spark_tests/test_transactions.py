@@ -1,4 +1,4 @@
-"""Half messages and their log, without Spark: what a crash between any two steps leaves behind."""
+"""Tests of half messages and their log, without Spark: the state after a crash between any two steps."""
 
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -15,7 +15,7 @@ HALVES = [Half("broker-a", "orders", number, number * 100, f"ID{number}") for nu
 
 
 def writer(emulator: Emulator, folder: Path, retries: int = 3) -> TransactionalStreamWriter:
-    """A writer to the topic `orders`."""
+    """Create a writer to the topic `orders`."""
     return TransactionalStreamWriter(
         sink_options(
             {
@@ -31,18 +31,18 @@ def writer(emulator: Emulator, folder: Path, retries: int = 3) -> TransactionalS
 
 
 def rows(low: int, high: int) -> "list[pa.RecordBatch]":
-    """Numbered rows as Spark hands them over."""
+    """Create numbered rows as Spark passes them."""
     bodies = pa.array([b"%d" % at for at in range(low, high)], pa.binary())
     return [pa.RecordBatch.from_arrays([bodies], names=["body"])]
 
 
 def stored(emulator: Emulator) -> list[int]:
-    """The numbers that consumers can see."""
+    """Return the numbers in the visible messages."""
     return sorted(int(message.body) for message in emulator.messages("orders"))
 
 
 def test_nobody_sees_a_batch_before_its_commit(rocketmq: Emulator, tmp_path: Path) -> None:
-    """Two tasks store half messages, the driver commits them."""
+    """Half messages of two tasks are invisible until the driver commits them."""
     rocketmq.topic("orders", queues=2)
     target = writer(rocketmq, tmp_path)
 
@@ -56,7 +56,7 @@ def test_nobody_sees_a_batch_before_its_commit(rocketmq: Emulator, tmp_path: Pat
 
 
 def test_a_batch_that_fails_is_rolled_back(rocketmq: Emulator, tmp_path: Path) -> None:
-    """Nobody ever sees it, and its next run is as the first."""
+    """A failed batch is rolled back and never visible, and its next run succeeds."""
     rocketmq.topic("orders", queues=2)
     target = writer(rocketmq, tmp_path)
 
@@ -68,7 +68,7 @@ def test_a_batch_that_fails_is_rolled_back(rocketmq: Emulator, tmp_path: Path) -
 
 @pytest.mark.recovery
 def test_a_decided_batch_is_not_sent_again(rocketmq: Emulator, tmp_path: Path) -> None:
-    """The driver died after the decision, before Spark noted the batch: the next run commits what is left."""
+    """A batch that was decided before the driver crashed is committed by the next run without being sent again."""
     rocketmq.topic("orders", queues=2)
     first = writer(rocketmq, tmp_path)
     task = first.store("q", 7, iter(rows(0, 50)))
@@ -84,7 +84,7 @@ def test_a_decided_batch_is_not_sent_again(rocketmq: Emulator, tmp_path: Path) -
 
 @pytest.mark.recovery
 def test_a_commit_that_died_half_way_is_finished(rocketmq: Emulator, tmp_path: Path) -> None:
-    """Those that are known to be committed are left alone."""
+    """An interrupted commit is finished by the next run, which skips messages known to be committed."""
     rocketmq.topic("orders", queues=2)
     first = writer(rocketmq, tmp_path)
     task = first.store("q", 7, iter(rows(0, 50)))
@@ -101,7 +101,7 @@ def test_a_commit_that_died_half_way_is_finished(rocketmq: Emulator, tmp_path: P
 
 @pytest.mark.recovery
 def test_a_commit_that_failed_is_not_rolled_back(rocketmq: Emulator, tmp_path: Path) -> None:
-    """Spark calls abort after it; the batch is decided, and its next run commits it."""
+    """An abort after a failed commit does not roll back a decided batch, and its next run commits it."""
     rocketmq.topic("orders", queues=2)
     target = writer(rocketmq, tmp_path)
     task = target.store("q", 0, iter(rows(0, 10)))
@@ -118,7 +118,7 @@ def test_a_commit_that_failed_is_not_rolled_back(rocketmq: Emulator, tmp_path: P
 
 @pytest.mark.recovery
 def test_a_commit_waits_for_a_broker_that_no_route_names(rocketmq: Emulator, tmp_path: Path) -> None:
-    """One that is away, or has just started, may be known again before the retries are used up."""
+    """A commit waits, within its retries, for a broker that is stopped or not registered yet."""
     rocketmq.topic("orders", queues=2)
     target = writer(rocketmq, tmp_path, retries=10_000)
     task = target.store("q", 0, iter(rows(0, 10)))
@@ -133,7 +133,7 @@ def test_a_commit_waits_for_a_broker_that_no_route_names(rocketmq: Emulator, tmp
 
 
 def test_half_messages_that_a_broker_does_not_have_are_named(rocketmq: Emulator, tmp_path: Path) -> None:
-    """It gave them up, or lost them: the batch fails and says so."""
+    """Half messages that the broker no longer has fail the batch with an error that names them."""
     rocketmq.topic("orders", queues=2)
     target = writer(rocketmq, tmp_path)
     task = target.store("q", 0, iter(rows(0, 1)))
@@ -144,7 +144,7 @@ def test_half_messages_that_a_broker_does_not_have_are_named(rocketmq: Emulator,
 
 
 def test_delays_and_transactions_do_not_go_together(rocketmq: Emulator, tmp_path: Path) -> None:
-    """A broker would forget one of them."""
+    """A half message with a delay is rejected, because a broker would ignore one of the two."""
     rocketmq.topic("orders", queues=2)
     batch = pa.RecordBatch.from_pydict({"body": [b"x"], "delayLevel": pa.array([3], pa.int32())})
 
@@ -153,7 +153,7 @@ def test_delays_and_transactions_do_not_go_together(rocketmq: Emulator, tmp_path
 
 
 def test_a_decision_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
-    """A draft that a crash left behind decides nothing; a line that it cut off names no message."""
+    """An incomplete draft decides nothing, and a truncated line names no message."""
     log = TransactionLog(str(tmp_path), "q")
     (tmp_path / "q").mkdir()
     (tmp_path / "q" / "0.draft").write_text('[{"bro')
@@ -168,7 +168,7 @@ def test_a_decision_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_a_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """It was changed by somebody else."""
+    """An unreadable log raises an error that names the file."""
     log = TransactionLog(str(tmp_path), "q")
     log.decide(0, HALVES)
     (tmp_path / "q" / "0.json").write_text("{")
@@ -178,7 +178,7 @@ def test_a_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_old_decisions_go(tmp_path: Path) -> None:
-    """Spark replays the last batch alone."""
+    """Old decisions are deleted, because Spark only retries the last batch."""
     log = TransactionLog(str(tmp_path), "q")
     for number in range(KEPT + 3):
         log.decide(number, HALVES)

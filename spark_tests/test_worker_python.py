@@ -1,4 +1,4 @@
-"""Workers import PySpark from where it is installed, and from nowhere else than they are told to."""
+"""Tests of workers, which import the installed PySpark unless configured otherwise."""
 
 import os
 import subprocess
@@ -45,7 +45,7 @@ spark.stop()
 
 
 def session(**environment: str) -> list[str]:
-    """Where PySpark was found by the worker that made a reader, and by the one that read."""
+    """Return where PySpark was found by the worker that created a reader, and by the worker that read."""
     inherited = {name: value for name, value in os.environ.items() if name not in worker_python.VARIABLES}
     done = subprocess.run(
         [sys.executable, "-c", SESSION], capture_output=True, text=True, env={**inherited, **environment}
@@ -67,7 +67,7 @@ def test_who_names_an_interpreter_has_it() -> None:
 
 
 def test_a_worker_without_the_package_names_both_interpreters() -> None:
-    """The one that it was started with, which has no package, and the program's; and how the first is chosen."""
+    """The error of a worker without the package names both interpreters, and how to select the worker's."""
     bare = getattr(sys, "_base_executable", "")
     assert bare
     assert bare != sys.executable, "these tests run in a virtual environment"
@@ -158,7 +158,7 @@ def test_other_machines_need_not_have_it(
 ) -> None:
     monkeypatch.setenv("ROCKETMQ_TESTKIT_CACHE", str(tmp_path))
     for each in worker_python.VARIABLES:
-        monkeypatch.setenv(each, "none yet")  # for it to be taken back in any case
+        monkeypatch.setenv(each, "none yet")  # so that it is restored in any case
         monkeypatch.delenv(each)
 
     worker_python.choose(master)

@@ -1,1 +1,4 @@
-"""Drivers: one small program per published RocketMQ SDK, all spoken to by the protocol of PROTOCOL.md."""
+"""Drivers: one small program per published RocketMQ SDK, controlled through the protocol of PROTOCOL.md.
+
+This room builds and starts the programs; it must not know scenarios or targets.
+"""

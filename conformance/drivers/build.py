@@ -1,8 +1,8 @@
-"""Builds SDK drivers once and keeps them: ``<cache>/<sdk>-<hash of sources, version and salt>``.
+"""Builds each SDK driver once and caches it: ``<cache>/<sdk>-<hash of sources, version and salt>``.
 
-The cache is ``$ROCKETMQ_TESTKIT_CACHE``, or ``~/.cache/rocketmq-testkit/drivers``. A build happens in a temporary
-folder beside its place and is renamed when it is complete, so what stands in the cache is always whole; a file lock
-keeps two processes from doing the same work.
+The cache is ``$ROCKETMQ_TESTKIT_CACHE``, or ``~/.cache/rocketmq-testkit/drivers``. A build runs in a temporary folder
+next to its final one and is renamed when it is complete, so every build in the cache is complete. A file lock prevents
+two processes from building the same driver.
 
 Command: ``python -m rocketmq_testkit.conformance.drivers.build [NAME ...]`` (no name: all of them).
 """
@@ -29,13 +29,13 @@ _NOT_SOURCE = {"__pycache__", "target", "node_modules", "bin", ".venv"}
 
 
 def cache_folder() -> Path:
-    """The folder that holds finished builds: ``$ROCKETMQ_TESTKIT_CACHE`` or ``~/.cache/rocketmq-testkit/drivers``."""
+    """Return the folder of finished builds: ``$ROCKETMQ_TESTKIT_CACHE`` or ``~/.cache/rocketmq-testkit/drivers``."""
     chosen = os.environ.get("ROCKETMQ_TESTKIT_CACHE")
     return Path(chosen) if chosen else Path.home() / ".cache" / "rocketmq-testkit" / "drivers"
 
 
 def fingerprint(recipe: Recipe) -> str:
-    """Sixteen hex digits over everything that the build of ``recipe`` depends on."""
+    """Return sixteen hex digits: a hash of everything that the build of ``recipe`` depends on."""
     digest = hashlib.sha256()
     for text in (recipe.name, recipe.package, recipe.version, *recipe.salt):
         digest.update(f"{len(text)}:{text}".encode())
@@ -48,14 +48,14 @@ def fingerprint(recipe: Recipe) -> str:
 
 
 def place(recipe: Recipe) -> Path:
-    """Where the finished build of ``recipe`` stands or will stand."""
+    """Return the path of the finished build of ``recipe``, which need not exist yet."""
     return cache_folder() / f"{recipe.name}-{fingerprint(recipe)}"
 
 
 def build(recipe: Recipe) -> Path:
-    """Build the driver of ``recipe`` unless that is done, and return its folder.
+    """Build the driver of ``recipe`` if it is not cached, and return its folder.
 
-    Raises BuildError when a tool is missing (before anything is started) or a build command fails.
+    Raises BuildError if a tool is missing (before anything is started) or a build command fails.
     """
     final = place(recipe)
     if final.is_dir():
@@ -70,7 +70,7 @@ def build(recipe: Recipe) -> Path:
 
 
 def require_tools(recipe: Recipe, *names: str) -> None:
-    """Raise BuildError, which says how to get them, when programs of these names are missing."""
+    """Raise BuildError, which says how to install them, if programs of these names are missing."""
     missing = [name for name in names if shutil.which(name) is None]
     if missing:
         advice = {tool.name: tool.get for tool in recipe.tools}
@@ -94,7 +94,7 @@ def _build_into(recipe: Recipe, final: Path) -> None:
 
 @contextlib.contextmanager
 def announced(name: str, every_seconds: float = 15.0) -> Iterator[None]:
-    """Say on standard error that a build begins, that it goes on, and how long it took: it may take minutes."""
+    """Print to standard error that a build starts, that it continues, and how long it took: it may take minutes."""
     begin = time.monotonic()
     done = threading.Event()
 
@@ -118,8 +118,8 @@ def announced(name: str, every_seconds: float = 15.0) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Nobody else has this file's lock within the block, in whatever process."""
-    # The file stays: to remove it would let a third process lock a new file of the same name.
+    """Hold an exclusive lock on this file within the block, across processes."""
+    # The file is not removed: otherwise a third process could lock a new file of the same name.
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -134,7 +134,7 @@ def _files(top: Path) -> list[Path]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build the named drivers, or all; print one line each. Exit code 1 when one cannot be built, 2 for a bad name."""
+    """Build the named drivers, or all; print one line each. Exit code 1 if one cannot be built, 2 for a bad name."""
     parser = argparse.ArgumentParser(prog="python -m rocketmq_testkit.conformance.drivers.build")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(registry.names())}; none: all")
     options = parser.parse_args(arguments)
@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
         recipes = [registry.recipe(name) for name in options.names or registry.names()]
     except LookupError as error:
         parser.error(str(error))
-    # Languages beside each other; drivers of one language share its package manager, and what it has downloaded.
+    # Languages in parallel; drivers of one language share its package manager and its downloads.
     languages = [list(group) for _, group in groupby(sorted(recipes, key=_language), _language)]
     with ThreadPoolExecutor(len(languages)) as pool:
         return 0 if all(list(pool.map(_build_each, languages))) else 1
@@ -153,7 +153,7 @@ def _language(recipe: Recipe) -> str:
 
 
 def _build_each(recipes: Sequence[Recipe]) -> bool:
-    """Build one after the other; whether all could be built."""
+    """Build the drivers in sequence; True if all could be built."""
     good = True
     for recipe in recipes:
         begin = time.monotonic()

@@ -1,8 +1,8 @@
-"""Archives of the classes that a Java program loads: with one, a JVM starts with nearly half of the processor time.
+"""Class data archives of Java programs: with one, a JVM starts with nearly half of the processor time.
 
-An archive lies beside the jars that it was made of, in the folder where they stay, for it knows their paths; it is made
-of what a first run loads. A JVM that cannot use one, because it is of another version or the folder was moved, starts
-as without it and says nothing.
+An archive is stored next to its jars in their final folder, because it contains their paths. It contains the classes
+that a first run loads. A JVM that cannot use it, because of another version or a moved folder, starts without it and
+prints nothing.
 """
 
 import contextlib
@@ -20,19 +20,19 @@ NAME = "classes.jsa"
 _RUN_SECONDS_MAX = 120.0
 
 Run = Callable[[Sequence[str]], None]
-"""Does something with JVMs that are started with these switches."""
+"""Runs something with JVMs that are started with these options."""
 
 
 def switches(built: Path) -> list[str]:
-    """Those of a JVM that starts with the archive of the jars in ``built/lib``; none where there is no archive."""
+    """Return the JVM options for the archive of the jars in ``built/lib``; empty if there is no archive."""
     archive = built / NAME
     return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:class+path=off"] if archive.is_file() else []
 
 
 def make(built: Path, run: Run) -> None:
-    """Make the archive of ``built/lib``, with the classes that the JVMs of ``run`` load.
+    """Create the archive of ``built/lib``, with the classes that the JVMs of ``run`` load.
 
-    Raises BuildError, and what ``run`` raises.
+    Raises BuildError, and the errors of ``run``.
     """
     archive = built / NAME
     with tempfile.TemporaryDirectory(prefix=f"{built.name}-classes-") as name:
@@ -42,15 +42,15 @@ def make(built: Path, run: Run) -> None:
         listed.write_text("".join(f"{each}\n" for each in _loaded(folder)))
         draft = archive.with_suffix(".draft")
         told = ("-XX:+UseSerialGC", "-Xshare:dump", f"-XX:SharedClassListFile={listed}")
-        # The class path must be what programs have: they are given these jars in the same words.
+        # The class path must be the same text with which programs are started.
         Workshop(folder, folder).run("java", *told, f"-XX:SharedArchiveFile={draft}", "-cp", f"{built}/lib/*")
         draft.replace(archive)
 
 
 def converse(words: Sequence[str], commands: Sequence[Mapping[str, Any]], environment: Mapping[str, str]) -> None:
-    """Start a driver, give it these commands and end it once all are answered and a listener was given a message.
+    """Start a driver, send it these commands, and end it after all replies and one message to a listener.
 
-    Raises BuildError when it refuses one, ends before or takes too long.
+    Raises BuildError if the driver rejects a command, ends early, or takes too long.
     """
     process = subprocess.Popen(
         list(words), env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -62,7 +62,7 @@ def converse(words: Sequence[str], commands: Sequence[Mapping[str, Any]], enviro
         assert process.stdout is not None
         for number, command in enumerate(commands):
             process.stdin.write(json.dumps({"i": number, **command}).encode() + b"\n")
-        with contextlib.suppress(BrokenPipeError):  # that it has ended is said below
+        with contextlib.suppress(BrokenPipeError):  # an early end is reported below
             process.stdin.flush()
         waited_for = {*range(len(commands)), "msg"}
         while waited_for:
@@ -81,7 +81,7 @@ def converse(words: Sequence[str], commands: Sequence[Mapping[str, Any]], enviro
 
 
 def _loaded(folder: Path) -> list[str]:
-    """The lines of all lists, each once; of one whose process was killed the last line may be half a one."""
+    """Return the lines of all lists without duplicates; the last line may be incomplete if the process was killed."""
     lines: dict[str, None] = {}
     for each in sorted(folder.glob("*.list")):
         lines |= dict.fromkeys(each.read_text().rpartition("\n")[0].splitlines())

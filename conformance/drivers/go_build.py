@@ -1,4 +1,4 @@
-"""How every Go program here is built: one static program from the modules that go.sum pins."""
+"""Builds the Go drivers: each is one static program from the modules pinned in go.sum."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ COMMON = Path(__file__).parent / "go_common"
 
 
 def build_driver(workshop: Workshop) -> None:
-    """Compile the folder's program, ``go_common`` included, into ``driver``."""
+    """Compile the folder's program, including ``go_common``, into ``driver``."""
     workshop.run(
         "go",
         "build",
@@ -19,12 +19,12 @@ def build_driver(workshop: Workshop) -> None:
         "-o",
         workshop.target / "driver",
         ".",
-        # The module names ../go_common, so it is built where it stands; nothing is written there.
+        # The module refers to ../go_common, so it is built in place; nothing is written there.
         cwd=workshop.source,
         env={"GOTOOLCHAIN": "local", "GOWORK": "off", "GOFLAGS": ""},
     )
 
 
 def words(launch: Launch) -> list[str]:
-    """The words that start the program."""
+    """Return the command line that starts the program."""
     return [str(launch.built / "driver")]

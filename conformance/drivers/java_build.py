@@ -1,4 +1,4 @@
-"""How every Java program here is built and started: jars copied by Maven, plain javac, light JVM switches."""
+"""Builds and starts the Java programs: jars copied by Maven, plain javac, lightweight JVM options."""
 
 import hashlib
 import json
@@ -23,12 +23,12 @@ COMMON = Path(__file__).parent / "java_common"
 
 
 def copy_jars(workshop: Workshop, version: str) -> None:
-    """Fetch the jars of the folder's ``pom.xml`` with its property ``sdk.version`` set, into ``lib``.
+    """Fetch the jars of the folder's ``pom.xml``, with its property ``sdk.version`` set, into ``lib``.
 
-    Raises BuildError when they are not those of ``jars-<version>.json``, where the folder has one.
+    Raises BuildError if they differ from those in ``jars-<version>.json``, if the folder has one.
     """
     pom = workshop.target / "pom.xml"
-    # Maven writes beside the pom, and the source folder may be read-only.
+    # Maven writes next to the pom, and the source folder may be read-only.
     pom.write_bytes((workshop.source / "pom.xml").read_bytes())
     workshop.run(
         "mvn",
@@ -46,7 +46,7 @@ def copy_jars(workshop: Workshop, version: str) -> None:
 
 
 def lock_of(folder: Path) -> dict[str, str]:
-    """The jars in ``folder`` with the SHA-256 of each, which is what a lock file holds."""
+    """Return the jars in ``folder`` with the SHA-256 of each: the content of a lock file."""
     return {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.glob("*.jar"))}
 
 
@@ -57,23 +57,23 @@ def _compare(locked: dict[str, str], found: dict[str, str]) -> None:
 
 
 def build_driver(workshop: Workshop, version: str) -> None:
-    """Fetch the SDK and compile the folder's sources together with ``java_common``, into a jar beside the SDK's."""
+    """Fetch the SDK, and compile the folder's sources and ``java_common`` into a jar next to the SDK's."""
     copy_jars(workshop, version)
     sources = sorted([*workshop.source.rglob("*.java"), *COMMON.rglob("*.java")])
     classes, jars = workshop.target / "classes", workshop.target / "lib"
     classes.mkdir()
     workshop.run("javac", "-encoding", "UTF-8", "-d", classes, "-cp", f"{jars}/*", *sources)
-    # An archive of classes takes no folders.
+    # A class data archive does not support folders.
     workshop.run("jar", "--create", "--file", jars / "driver.jar", "-C", classes, ".")
 
 
 def archive_driver(
     built: Path, words: Callable[[Launch], Sequence[str]], commands: Sequence[Mapping[str, Any]], address: str
 ) -> None:
-    """Make the archive of a driver's classes, of what it loads to serve ``commands`` in front of an emulator.
+    """Create the archive of the classes that a driver loads to serve ``commands`` against an emulator.
 
-    ``address`` is the switch that names it, ``namesrv`` or ``endpoint``. The topic ``orders`` and the group
-    ``billing`` are there. Raises BuildError.
+    ``address`` is the driver's address option, ``namesrv`` or ``endpoint``. The emulator has the topic ``orders`` and
+    the group ``billing``. Raises BuildError.
     """
 
     def run(jvm: Sequence[str]) -> None:
@@ -87,8 +87,8 @@ def archive_driver(
 
 
 def java_words(launch: Launch, main: str, *properties: str) -> list[str]:
-    """The words that start ``main`` with HOME as its user folder; ``properties`` are ``name=value``."""
-    # The quick compiler and the serial collector start faster and leave the cores to others; load wants neither.
+    """Return the command line that starts ``main`` with HOME as its user folder; ``properties`` are ``name=value``."""
+    # The quick compiler and the serial collector start faster and use fewer cores; under load neither is wanted.
     light = ["-XX:TieredStopAtLevel=1", "-Xmx256m"]
     return [
         "java",

@@ -1,6 +1,6 @@
 """Apache's own ``mqadmin`` (rocketmq-tools 5.3.3, from its published jars), as a function.
 
-Its exit status is 0 even when a command fails, so callers judge by what it prints.
+Its exit status is 0 even if a command fails, so callers must check its output.
 """
 
 import os
@@ -20,7 +20,7 @@ from .recipe import Launch, Recipe, Workshop
 VERSION = "5.3.3"
 COMMAND_SECONDS = 60.0
 _FIRST_RUNS = ("updateTopic -c DefaultCluster -t orders", "clusterList", "topicStatus -t orders")
-"""Commands whose classes go into the archive."""
+"""Commands whose classes are stored in the archive."""
 
 
 def _build(workshop: Workshop, version: str) -> None:
@@ -64,10 +64,10 @@ class MqadminError(Exception):
 
 
 def mqadmin(namesrv: str, *arguments: str, timeout: float = COMMAND_SECONDS) -> str:
-    """Run one ``mqadmin`` command against the name server ``host:port``; return its stdout, with its stderr after it.
+    """Run one ``mqadmin`` command against the name server ``host:port``; return its stdout followed by its stderr.
 
-    Raises BuildError when it cannot be assembled, MqadminError after ``timeout`` seconds. A command that fails does not
-    raise: it is in the text.
+    Raises BuildError if it cannot be assembled, MqadminError after ``timeout`` seconds. A command that fails does not
+    raise; its error is in the text.
     """
     return _run(build(MQADMIN), [*arguments, "-n", namesrv], timeout)
 

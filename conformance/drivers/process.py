@@ -1,7 +1,7 @@
 """Driver processes: start them, send commands, match replies, collect events.
 
-Knows the frame of PROTOCOL.md (numbers, replies, events) and no verb but ``hello`` and ``exit``. All of it may be used
-from several threads of a test.
+Knows the message format of PROTOCOL.md (numbers, replies, events), and of the verbs only ``hello`` and ``exit``. All of
+it is thread-safe.
 """
 
 import base64
@@ -33,14 +33,14 @@ Fields = dict[str, Any]
 """The fields of one JSON object of the protocol."""
 
 START_SECONDS = 60.0
-"""A JVM takes 2 s on an idle machine; a loaded one may take much longer."""
+"""Start timeout. A JVM takes 2 s on an idle machine; on a loaded one it may take much longer."""
 REPLY_SECONDS = 60.0
 EXIT_SECONDS = 2.0
 _STDERR_LINES = 60
 
 
 class DriverError(Exception):
-    """A command was answered with ``"ok": false``; ``kind``, ``code`` and ``err`` are the reply's."""
+    """A command was answered with ``"ok": false``; ``kind``, ``code`` and ``err`` are those of the reply."""
 
     def __init__(self, driver: str, verb: str, reply: Mapping[str, Any]) -> None:
         self.kind = str(reply.get("kind"))
@@ -50,15 +50,15 @@ class DriverError(Exception):
 
 
 class DriverFailure(Exception):
-    """A driver process could not be started, died, or did not answer in time; the text ends with its last output."""
+    """A driver process could not be started, died, or did not reply in time; the text ends with its last output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where drivers find the broker: ``namesrv`` for remoting, ``endpoint`` for gRPC, both ``host:port``.
+    """Broker addresses for drivers: ``namesrv`` for remoting, ``endpoint`` for gRPC, both ``host:port``.
 
-    ``tls`` switches TLS on; ``ca`` is the certificate that drivers verify with where their SDK can. With
-    ``credentials`` requests are signed; drivers know no tokens of temporary keys.
+    ``tls`` enables TLS; ``ca`` is the certificate that drivers verify with if their SDK can. With ``credentials``
+    requests are signed; drivers do not support security tokens of temporary credentials.
     """
 
     namesrv: str
@@ -69,7 +69,7 @@ class Addresses:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What is not for a command line, which everybody on a machine can read."""
+        """Secrets, which must not appear on a command line that every user of the machine can read."""
         if self.credentials is None:
             return {}
         return {"TESTKIT_ACCESS_KEY": self.credentials.access_key, "TESTKIT_SECRET_KEY": self.credentials.secret_key}
@@ -78,8 +78,9 @@ class Addresses:
 class Driver(Closing):
     """One driver process; a context manager that ends the process.
 
-    ``words`` start it and ``environment`` is added to this process's environment. ``home`` is its HOME and is left
-    alone at the end unless ``remove_home``; without one the process gets a temporary folder, which goes with it.
+    ``words`` is its command line, and ``environment`` is added to this process's environment. ``home`` is its HOME and
+    is kept at the end unless ``remove_home``. Without ``home`` the process gets a temporary folder, which is removed
+    with it.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Driver(Closing):
                 stderr=subprocess.PIPE,
                 env={**os.environ, **(environment or {}), "HOME": str(self.home)},
                 cwd=self.home,
-                # A group of its own: its children end with it, and an interrupt of the test run does not reach it.
+                # A process group of its own: its children end with it, and a test run's interrupt does not reach it.
                 start_new_session=True,
             )
         except OSError as error:
@@ -133,39 +134,39 @@ class Driver(Closing):
 
     @property
     def hello(self) -> Fields:
-        """The reply of ``hello``; waits for the start. Raises DriverFailure when the process does not get there."""
+        """The reply of ``hello``; waits for the start. Raises DriverFailure if the process does not start."""
         return self._result("hello", self._hello, START_SECONDS)
 
     @property
     def verbs(self) -> frozenset[str]:
-        """The verbs that this driver's SDK can express."""
+        """The verbs that this driver's SDK supports."""
         return frozenset(self.hello["verbs"])
 
     @property
     def modes(self) -> frozenset[str]:
-        """The modes that its push consumers can take."""
+        """The modes that its push consumers support."""
         return frozenset(self.hello.get("modes", ()))
 
     @property
     def outcomes(self) -> frozenset[str]:
-        """What the listeners of its push consumers can do with a message."""
+        """The outcomes that listeners of its push consumers support."""
         return frozenset(self.hello.get("outcomes", ()))
 
     @property
     def allocations(self) -> frozenset[str]:
-        """The ways in which its push consumers can divide queues among themselves."""
+        """The allocation strategies that its push consumers support."""
         return frozenset(self.hello.get("allocations", ()))
 
     @property
     def options(self) -> frozenset[str]:
-        """What its producers and consumers can be made with besides."""
+        """Additional options with which its producers and consumers can be created."""
         return frozenset(self.hello.get("options", ()))
 
     def post(self, verb: str, **fields: Any) -> Future[Fields]:
         """Send a command and return the future of its reply.
 
-        A name that is a Python keyword takes an underscore (``as_``); bytes are sent as base64, at any depth. The
-        future holds the reply as it came, ``ok`` true or false.
+        Append an underscore to a field name that is a Python keyword (``as_``). Bytes are sent as base64, at any depth.
+        The future contains the reply unchanged, with ``ok`` true or false.
         """
         future: Future[Fields] = Future()
         with self._changed:
@@ -178,21 +179,21 @@ class Driver(Closing):
             return future
         command = {"i": number, "do": verb, **{name.rstrip("_"): _sendable(value) for name, value in fields.items()}}
         line = json.dumps(command).encode() + b"\n"
-        # A driver that has died is reported by the reader, which knows its exit code.
+        # The reader reports a driver that has died, because it knows the exit code.
         with self._write_lock, contextlib.suppress(BrokenPipeError, ValueError):
             self._stdin.write(line)
             self._stdin.flush()
         return future
 
     def call(self, verb: str, *, timeout: float = REPLY_SECONDS, **fields: Any) -> Fields:
-        """Send a command, wait ``timeout`` seconds for its reply and return it.
+        """Send a command, wait up to ``timeout`` seconds for its reply, and return it.
 
-        Raises DriverError when the reply is a refusal, DriverFailure when none comes.
+        Raises DriverError if the reply has ``"ok": false``, DriverFailure if there is no reply.
         """
         return self._result(verb, self.post(verb, **fields), timeout)
 
     def result(self, future: Future[Fields], *, timeout: float = REPLY_SECONDS) -> Fields:
-        """The reply of a posted command, with the errors of ``call``."""
+        """Return the reply of a posted command; raises the errors of ``call``."""
         return self._result("a posted command", future, timeout)
 
     def _result(self, verb: str, future: Future[Fields], timeout: float) -> Fields:
@@ -207,16 +208,16 @@ class Driver(Closing):
     # --- events
 
     def events(self, of: str | None = None) -> list[Fields]:
-        """The events so far, in the order they came; those of the object ``of`` only when it is given."""
+        """Return the events so far in order of arrival, or only those of the object ``of``."""
         with self._changed:
             return [event for event in self._events if of is None or event.get("of") == of]
 
     def messages(self, of: str) -> list[Fields]:
-        """The messages that the push consumer ``of`` was given so far, failed attempts included."""
+        """Return the messages that the push consumer ``of`` has received so far, including failed attempts."""
         return [event["msg"] for event in self.events(of) if event["ev"] == "msg"]
 
     def wait_for_event(self, predicate: Callable[[Fields], bool], timeout: float = 30.0) -> Fields:
-        """The first event, past or to come within ``timeout`` seconds, that ``predicate`` accepts."""
+        """Return the first event that ``predicate`` accepts, waiting up to ``timeout`` seconds for it."""
         found: list[Fields] = []
 
         def look(events: Sequence[Fields]) -> bool:
@@ -229,7 +230,7 @@ class Driver(Closing):
     def wait_until(self, predicate: Callable[[Sequence[Fields]], bool], timeout: float = 30.0) -> None:
         """Wait until ``predicate``, called with all events so far, is true.
 
-        Raises DriverFailure after ``timeout`` seconds, and when the process ends before.
+        Raises DriverFailure after ``timeout`` seconds, or if the process ends earlier.
         """
         deadline = time.monotonic() + timeout
         with self._changed:
@@ -247,7 +248,7 @@ class Driver(Closing):
     # --- end
 
     def close(self) -> None:
-        """Tell the process to exit, kill it (and its children) if it is still there after two seconds."""
+        """Make the process exit; after two seconds kill it and its children."""
         if self._closed:
             return
         self._closed = True
@@ -256,7 +257,7 @@ class Driver(Closing):
             self._stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(EXIT_SECONDS)
-        # Also after a good end: children may be left.
+        # Also after a clean exit: children may still run.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -265,7 +266,7 @@ class Driver(Closing):
         self._forget_home()
 
     def kill(self) -> None:
-        """End the process at once, as a crash would."""
+        """Kill the process at once, like a crash."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -282,7 +283,7 @@ class Driver(Closing):
             for line in lines:
                 self._accept(line)
         self._process.wait()
-        # The last words of a dying process are the interesting ones.
+        # The last output of a dying process is the interesting part.
         self._log_reader.join(EXIT_SECONDS)
         with self._changed:
             self._ended = True
@@ -330,15 +331,15 @@ class Driver(Closing):
 
 
 def start(name: str, addresses: Addresses, *, slow: bool = False, load: bool = False) -> Driver:
-    """Build the driver of the SDK ``name`` if needed and start it against ``addresses``; does not wait for its hello.
+    """Build the driver of the SDK ``name`` if needed and start it with ``addresses``; does not wait for its hello.
 
-    ``slow`` keeps the SDK's own long intervals, ``load`` asks for a process made for load (see Launch). Raises
-    LookupError, BuildError or DriverFailure.
+    ``slow`` keeps the SDK's default intervals, which are long. ``load`` starts a process tuned for load (see Launch).
+    Raises LookupError, BuildError or DriverFailure.
     """
     recipe = registry.recipe(name)
     launch = Launch(built=build(recipe), home=_new_home(name), load=load)
     words = list(recipe.command(launch))
-    # A build from the cache may have outlived the runtime that it needs.
+    # A cached build may have outlived the runtime that it needs.
     require_tools(recipe, words[0])
     words += ["--namesrv", addresses.namesrv] if recipe.protocol == "remoting" else ["--endpoint", addresses.endpoint]
     if addresses.tls:
@@ -357,7 +358,7 @@ def start(name: str, addresses: Addresses, *, slow: bool = False, load: bool = F
 
 @contextlib.contextmanager
 def running(names: Sequence[str], addresses: Addresses, *, slow: bool = False) -> Iterator[list[Driver]]:
-    """Start several drivers side by side (a name may stand there twice), wait for each, end them all at the close."""
+    """Start several drivers in parallel (a name may occur twice), wait for each, and end them all at the exit."""
     with contextlib.ExitStack() as stack:
         drivers = [stack.enter_context(start(name, addresses, slow=slow)) for name in names]
         for driver in drivers:
@@ -366,7 +367,7 @@ def running(names: Sequence[str], addresses: Addresses, *, slow: bool = False) -
 
 
 def body(message: Mapping[str, Any]) -> bytes:
-    """The body of a message as the protocol shows it."""
+    """Return the body of a message in the protocol's format."""
     return base64.b64decode(message["body"])
 
 

@@ -1,7 +1,7 @@
-"""How every driver for an SDK of Python is built: a virtual environment of its own and a copy of the sources.
+"""Builds the drivers of Python SDKs: a virtual environment for each, and a copy of the sources.
 
-Two SDKs are imported by the same name, and one wants a protobuf that nothing else bears, so they share no environment
-with each other or with this suite.
+Two SDKs are imported by the same name, and one needs a protobuf version that conflicts with everything else. So they
+share no environment with each other or with this suite.
 """
 
 import platform
@@ -13,11 +13,11 @@ from .recipe import Launch, Workshop
 
 COMMON = Path(__file__).parent / "python_common"
 SALT = (sys.implementation.cache_tag, platform.python_version(), sys.base_prefix)
-"""An environment is bound to the interpreter that it was made with."""
+"""Inputs of the cache key: an environment is bound to the interpreter that created it."""
 
 
 def build_driver(workshop: Workshop) -> None:
-    """Make ``venv`` with the folder's pinned requirements, and the package ``drivers`` beside it."""
+    """Create ``venv`` with the folder's pinned requirements, and the package ``drivers`` next to it."""
     venv = workshop.target / "venv"
     workshop.run(sys.executable, "-m", "venv", venv)
     workshop.run(
@@ -36,15 +36,15 @@ def build_driver(workshop: Workshop) -> None:
     package.mkdir()
     (package / "__init__.py").touch()
     for folder in (COMMON, workshop.source):
-        # A recipe belongs to the side of the caller.
+        # A recipe is used by the caller, not by the driver.
         shutil.copytree(folder, package / folder.name, ignore=shutil.ignore_patterns("__pycache__", "recipe.py"))
 
 
 def words(launch: Launch, name: str) -> list[str]:
-    """The words that start the driver in the folder ``name``."""
+    """Return the command line that starts the driver in the folder ``name``."""
     return [str(launch.built / "venv" / "bin" / "python"), "-m", f"drivers.{name}.driver"]
 
 
 def environment(launch: Launch) -> dict[str, str]:
-    """Lets the interpreter find the copied sources and nothing of the caller's."""
+    """Make the interpreter find only the copied sources, and none of the caller's packages."""
     return {"PYTHONPATH": str(launch.built), "PYTHONNOUSERSITE": "1"}

@@ -1,7 +1,7 @@
-"""What a recipe is: how the driver of one SDK is built and started, as data.
+"""Recipes: how the driver of one SDK is built and started, as data.
 
-A recipe lives beside the driver's source, in ``<folder>/recipe.py``, and is entered in ``registry.py``. It knows
-nothing of the cache, of locks or of processes: ``build.py`` and ``process.py`` own those.
+A recipe is stored next to the driver's source, in ``<folder>/recipe.py``, and is listed in ``registry.py``. It must not
+know the cache, locks or processes, which belong to ``build.py`` and ``process.py``.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Literal
 Protocol = Literal["remoting", "grpc"]
 
 BUILD_SECONDS_MAX = 1800
-"""A clean Rust build takes over a minute on two cores; a build that takes this long will never end."""
+"""A clean Rust build takes over a minute on two cores; a build that takes this long is stuck."""
 
 
 class BuildError(Exception):
@@ -23,7 +23,7 @@ class BuildError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One executable that a build or a start needs, and the sentence that tells how to get it."""
+    """One executable that a build or a start needs, and a sentence that says how to install it."""
 
     name: str
     get: str
@@ -31,10 +31,10 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """The place of one build: ``source`` is the recipe's folder (read only), ``target`` an empty folder to fill.
+    """The folders of one build: ``source`` is the recipe's folder (read only), ``target`` an empty folder to fill.
 
-    ``target`` is renamed when the build is complete, so nothing in it may hold its own path: call the interpreter of a
-    virtual environment, not its scripts.
+    ``target`` is renamed when the build is complete, so no file in it may contain its own path: call the interpreter of
+    a virtual environment, not its scripts.
     """
 
     source: Path
@@ -43,7 +43,7 @@ class Workshop:
     def run(self, *argv: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
         """Run one build command in ``target`` (or ``cwd``) with ``env`` added to the environment; return its stdout.
 
-        Raises BuildError with the end of what the command printed when it fails.
+        Raises BuildError with the end of the command's output if it fails.
         """
         words = [str(word) for word in argv]
         try:
@@ -70,10 +70,10 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What the start of one driver process depends on: the finished build and the process's own HOME.
+    """Inputs for the start of one driver process: the finished build and the process's own HOME.
 
-    ``load`` asks for a process that is made for long runs under load rather than for a quick start; a runtime without
-    such a choice ignores it.
+    ``load`` requests a process tuned for long runs under load instead of a quick start; a runtime without such options
+    ignores it.
     """
 
     built: Path
@@ -87,19 +87,19 @@ def no_environment(_launch: Launch) -> dict[str, str]:
 
 
 def settled(_built: Path) -> None:
-    """Do nothing once a build stands in its place."""
+    """Do nothing after a build is in its final place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How to build and start the driver of one SDK.
 
-    ``package`` and ``version`` name the published SDK. ``folder`` holds the driver's source; every file in it and in
-    ``shared`` (further files or folders) counts for the cache key, as do ``version`` and ``salt`` (further text, such
-    as the Python version that a virtual environment was made with). ``build`` fills a Workshop's target; ``command``
-    gives the words that start the driver, to which the caller appends ``--namesrv`` or ``--endpoint`` and the other
-    switches of PROTOCOL.md; ``environment`` is added to the process's environment, in which HOME is set already.
-    ``settle`` adds to a finished build what has to know its final place, and what the build is whole without.
+    ``package`` and ``version`` name the published SDK. ``folder`` contains the driver's source. The cache key covers
+    every file in it and in ``shared`` (further files or folders), as well as ``version`` and ``salt`` (further text,
+    such as the Python version of a virtual environment). ``build`` fills a Workshop's target. ``command`` returns the
+    command line of the driver, to which the caller appends ``--namesrv`` or ``--endpoint`` and the other options of
+    PROTOCOL.md. ``environment`` is added to the process's environment, in which HOME is already set. ``settle`` adds
+    to a finished build the files that depend on its final path, without which it is complete.
     """
 
     name: str

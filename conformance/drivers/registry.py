@@ -1,7 +1,7 @@
 """Table of the SDKs that have a driver: name, language, protocol, published package, recipe.
 
-To add one, write ``<folder>/recipe.py`` with a ``RECIPE`` and enter it in RECIPES below; a name is the SDK's public
-name in ``--sdk`` options and reports and never changes.
+To add one, write ``<folder>/recipe.py`` with a ``RECIPE`` and list it in RECIPES below. Its name appears in ``--sdk``
+options and reports, and never changes.
 """
 
 from rocketmq_testkit.fixtures.values.value_forms import choice
@@ -44,5 +44,5 @@ def recipe(name: str) -> Recipe:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all SDK drivers, in the order of reports."""
+    """Return the names of all SDK drivers, in the order of reports."""
     return tuple(_BY_NAME)

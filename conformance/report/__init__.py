@@ -1,1 +1,4 @@
-"""How the findings of a run are shown."""
+"""Reports of a run: terminal output, JSON document, JUnit XML and HTML page.
+
+A report reads outcomes; it must not run cases or know their targets.
+"""

@@ -1,4 +1,4 @@
-"""The findings of a run as one JSON document, from which every other form is made.
+"""The outcomes of a run as one JSON document, the source of the other file formats.
 
     {"format": 2, "product": "rocketmq-testkit 0.1.0", "command": "rocketmq-conformance run", "date": "2026-01-31",
      "seconds": 12.3, "problem": "",
@@ -8,9 +8,9 @@
      "outcomes": [{"id": "...", "target": "emulator", "verdict": "same", "expected": true, "seconds": 0.1, "reason": "",
                    "seen": [["label", value]], "truth": {"version": "5.3.3", "date": "...", "seen": [...]}}]}
 
-`earlier`, where it is there, says what attempts before this one came to. `seen` of both is there only where they
-differ, where nothing is recorded, and where the record of the target's version differs from the reference version's,
-which is then `reference`.
+`earlier` (optional) contains the results of earlier attempts. `seen` is present in the outcome and in `truth` only in
+three cases: they differ, nothing is recorded, or the record of the target's version differs from the reference
+version's. In the last case `reference` is the reference version's record.
 """
 
 import json
@@ -30,12 +30,12 @@ Document = dict[str, Any]
 
 
 class DocumentError(Exception):
-    """A file is not a report of this command; the text says which and why."""
+    """A file is not a report of this command; the text says which file and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is said of a case or scenario, whatever its outcomes."""
+    """Fields of a case or scenario that do not depend on its outcomes."""
 
     noun: str
     sentence: str
@@ -45,14 +45,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A target in one line, and the version whose records it is compared with."""
+    """Description of a target in one line, and the version whose records it is compared with."""
 
     line: str
     version: str
 
 
 def document(run: Run, about: Mapping[str, About], entries: Mapping[str, Entry], command: str) -> Document:
-    """The document of a run. `about`: by target; `entries`: by id, without an SDK's name."""
+    """Build the document of a run. `about`: by target; `entries`: by id without SDK name."""
     used = {entry_id(outcome.id) for outcome in run.outcomes}
     return {
         "format": FORMAT,
@@ -80,7 +80,7 @@ def document(run: Run, about: Mapping[str, About], entries: Mapping[str, Entry],
 
 
 def entry_id(outcome_id: str) -> str:
-    """The case or scenario of an outcome: its id without the SDK."""
+    """Return the id of an outcome's case or scenario: the outcome's id without the SDK."""
     return outcome_id.partition("@")[0]
 
 
@@ -110,13 +110,13 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
 
 
 def write(path: Path, content: Document) -> None:
-    """Write a document."""
+    """Write a document to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def read(paths: Iterable[Path]) -> Document:
-    """One document out of several files; a later outcome of the same id and target wins. Errors: DocumentError."""
+    """Merge files into one document; later outcomes replace those of the same id and target. Raises DocumentError."""
     merged: Document = {"format": FORMAT, "date": "", "seconds": 0.0, "targets": [], "entries": {}}
     merged |= {"product": "", "command": "", "problem": ""}
     outcomes: dict[tuple[str, str], dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""The findings as a JUnit file: one suite for each target, one test case for each case or scenario."""
+"""The outcomes as a JUnit file: one suite for each target, one test case for each case or scenario."""
 
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
@@ -10,7 +10,7 @@ _NOT_IN_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32)], "\N{REPLACEMENT
 
 
 def write(path: Path, content: Document) -> None:
-    """Write the document's outcomes; what was not expected is a failure, what does not apply is skipped."""
+    """Write the outcomes; unexpected ones are failures, not applicable ones are skipped."""
     root = Element("testsuites")
     for target in content["targets"]:
         outcomes = [each for each in content["outcomes"] if each["target"] == target["name"]]

@@ -1,4 +1,4 @@
-"""The findings as one HTML page that needs nothing else: cases and scenarios by target, differences side by side."""
+"""The outcomes as one self-contained HTML page: cases and scenarios by target, differences side by side."""
 
 import json
 from collections import Counter
@@ -31,7 +31,7 @@ def write(folder: Path, content: Document) -> Path:
 
 
 def page(content: Document) -> str:
-    """The whole page."""
+    """Render the whole page."""
     style = files(__package__).joinpath("page.css").read_text()
     script = files(__package__).joinpath("page.js").read_text()
     title = f"RocketMQ conformance of {', '.join(each['name'] for each in content['targets'])}, {content['date']}"
@@ -86,7 +86,7 @@ def _summary(content: Document) -> Iterator[str]:
 
 
 def _percent(part: int, whole: int) -> str:
-    """Rounded down, so that 100 % means all."""
+    """Format a percentage, rounded down, so that 100 % means all."""
     return f"{part * 1000 // whole / 10:.1f} %" if whole else ""
 
 
@@ -110,7 +110,7 @@ def _cases(content: Document) -> Iterator[str]:
 
 
 def _scenarios(content: Document) -> Iterator[str]:
-    """One table: a column for each SDK, and below it one for each target where there are several."""
+    """Yield one table with a column for each SDK, subdivided by target if there are several."""
     targets = [each["name"] for each in content["targets"]]
     table = _by_id(each for each in content["outcomes"] if "@" in each["id"])
     if not table:
@@ -131,7 +131,7 @@ def _scenarios(content: Document) -> Iterator[str]:
 
 
 def _table(count: int) -> str:
-    """A table's begin, with one width for the columns of all tables, whatever is in them or hidden by the filter."""
+    """Return the table's start tag, with equal column widths for all tables, even if the filter hides columns."""
     columns = f'<colgroup><col class="what">{"<col>" * count}</colgroup>'
     return f'<table class="outcomes" style="min-width: calc(28rem + {count} * 5rem)">{columns}'
 
@@ -197,7 +197,7 @@ def _details(content: Document) -> Iterator[str]:
 
 
 def _side_by_side(recorded: list[Any], seen: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """Notes with one label beside each other, as far as both have them in the same order."""
+    """Pair the notes of two lists by position."""
     for number in range(max(len(recorded), len(seen))):
         left = recorded[number] if number < len(recorded) else None
         right = seen[number] if number < len(seen) else None

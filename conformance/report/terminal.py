@@ -1,4 +1,4 @@
-"""A run on a terminal: a line for each outcome that was not expected, a count while it goes on, a table at the end."""
+"""Terminal output of a run: a line for each unexpected outcome, a progress counter, and a table at the end."""
 
 from collections import Counter
 from typing import TextIO
@@ -9,7 +9,7 @@ from ..truth import differences
 
 
 class Terminal:
-    """Shows a run of `total` outcomes. Lines that will be replaced are written only where a person looks on."""
+    """Shows a run of `total` outcomes. Lines that will be overwritten are only written to a terminal."""
 
     def __init__(self, out: TextIO, total: int) -> None:
         self._out = out
@@ -18,7 +18,7 @@ class Terminal:
         self._live = out.isatty()
 
     def show(self, outcome: Outcome) -> None:
-        """Show one outcome, and how far the run is."""
+        """Show one outcome and the progress of the run."""
         self._done += 1
         self._clear()
         if not outcome.expected:

@@ -1,1 +1,4 @@
-"""Running cases and scenarios on targets."""
+"""Runner of cases and scenarios: selects them, runs them in threads on targets, and judges their outcomes.
+
+It must not know how reports are written.
+"""

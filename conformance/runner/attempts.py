@@ -1,9 +1,9 @@
-"""Trying again what came out otherwise than expected, where whoever runs it asks for that.
+"""Repeated attempts at cases and scenarios with an unexpected outcome, on request.
 
-SDKs have limits of their own, such as three seconds for an answer, and a real broker takes a pop that was half a second
-on its way for too old: on a machine that is too busy for them, what is not as expected may say nothing of the broker.
-An outcome says at which attempt it came, and what the attempts before it came to; a run may limit how many outcomes
-needed more than one. Cases have a second attempt with real brokers only: they wait for the emulator in no time at all.
+SDKs have limits of their own, such as three seconds for a response. A real broker treats a pop that took half a second
+to arrive as expired. On an overloaded machine an unexpected outcome may therefore be no fault of the broker. An outcome
+notes its attempt number and the results of earlier attempts. A run may limit the number of outcomes that needed more
+than one. Cases are repeated on real brokers only: on the emulator they wait in virtual time.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from ..truth import differences
 
 
 def first_expected(run: Callable[[], Outcome], attempts: int) -> Outcome:
-    """The first outcome that is expected, or the last of so many; a later one than the first has that as its reason."""
+    """Return the first expected outcome, or the last of `attempts`; a later attempt is named in the reason."""
     earlier: list[str] = []
     outcome = run()
     for attempt in range(2, attempts + 1):

@@ -1,4 +1,4 @@
-"""Work of cases: one by one, or those that may have a broker after each other, which is started once for them."""
+"""Work of cases: each with a deployment of its own, or several in a row that share one broker start."""
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,17 +18,17 @@ from .pool import Work
 from .work import Lend, run_case
 
 PIECE_MAX = 6
-"""Cases that have a broker after each other: to start one costs as much as some cases, but several may wait at once."""
+"""Most cases in a row on one broker: a start costs as much as some cases, but waiting cases can run in parallel."""
 
 
 def common_works(cases: Iterable[Case], target: Target, truth: Truth, attempts: int) -> list[Work]:
-    """One piece for each case that needs nothing of its own."""
+    """Return one piece of work for each case that can use the common deployment."""
     return [_one(case, target, truth, attempts) for case in cases if not is_own(case)]
 
 
 def own_works(cases: Iterable[Case], target: Target, truth: Truth, attempts: int) -> list[Work]:
-    """Pieces of those that need a broker which most others cannot use."""
-    if target.own_at_once is None:  # places cost nothing
+    """Return the work of cases that need a broker which most other cases cannot use."""
+    if target.own_at_once is None:  # starting a place is free
         return [_one(case, target, truth, attempts) for case in cases if is_own(case)]
     works: list[Work] = []
     ordered = in_order(filter(is_own, cases))
@@ -52,7 +52,7 @@ def _after_each_other(cases: Sequence[Case], target: Target, truth: Truth, attem
         for case in cases:
             outcome = _outcome(case, target, truth, attempts, chain([kept.lend], repeat(None)))
             if outcome.earlier or not outcome.expected:
-                kept.close()  # what it has done to the broker is not known
+                kept.close()  # the broker's state after this case is unknown
             yield outcome
 
 
@@ -60,12 +60,12 @@ def _outcome(case: Case, target: Target, truth: Truth, attempts: int, lends: Ite
     def run() -> Outcome:
         return run_case(case, target, truth, secrets.token_hex(4), next(lends))
 
-    # The emulator is told the time, so that nothing is too late there.
+    # The emulator runs in virtual time, so nothing is late there.
     return first_expected(run, 1 if target.emulated else attempts)
 
 
 class _Kept(Closing):
-    """A place that is lent when it is first wanted, and given back in the end."""
+    """A deployment that is lent on first use and returned at the end."""
 
     def __init__(self, lend: Lend) -> None:
         self._lend = lend
@@ -74,12 +74,12 @@ class _Kept(Closing):
 
     @contextmanager
     def lend(self) -> Iterator[Place]:
-        """The place; whoever wants it after `close` has another."""
+        """Lend the deployment; after `close`, lend a new one."""
         if self._place is None:
             self._place = self._held.enter_context(self._lend())
         yield self._place
 
     def close(self) -> None:
-        """Give it back."""
+        """Return the deployment."""
         self._place = None
         self._held.close()

@@ -1,4 +1,4 @@
-"""The driver processes of a run: whose they are, what they say of themselves, and that all end with it."""
+"""Driver processes of a run: their owners, their hellos, and their shutdown with the run."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ _GONE_SECONDS = 20.0
 
 
 class Crews:
-    """Crews at work, for several threads; `close` ends them from another one, as the end of an interrupted run does."""
+    """Active crews, thread-safe; `close` ends them from another thread, such as after an interrupted run."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -24,7 +24,7 @@ class Crews:
 
     @contextmanager
     def crew(self, sdk: str, place: Place) -> Iterator[Crew]:
-        """A crew of an SDK in front of a place. Errors: TargetError when the run is over."""
+        """A crew of an SDK for a deployment. Raises TargetError if the run is over."""
         crew = Crew(sdk, place)
         with self._changed:
             if self._closed:
@@ -39,18 +39,18 @@ class Crews:
                 self._changed.notify_all()
 
     def hello(self, sdk: str) -> Mapping[str, Any]:
-        """What the driver of an SDK says of itself, asked once. Errors: LookupError, BuildError, DriverFailure."""
+        """Return the hello of an SDK's driver, requested once. Raises LookupError, BuildError, DriverFailure."""
         with self._changed:
             lock, hello = self._hellos.setdefault(sdk, (threading.Lock(), {}))
         with lock:
             if not hello:
-                # A hello needs no broker; scenarios that need one of their own are ruled out before it is started.
+                # A hello needs no broker, so scenarios that need their own broker are ruled out before it is started.
                 with self.crew(sdk, _NOWHERE) as crew:
                     hello.update(crew.process().hello)
         return hello
 
     def close(self) -> None:
-        """End all processes and return when their folders are gone too; there will be no others."""
+        """End all processes and wait until their folders are removed; no new ones are started."""
         with self._changed:
             self._closed = True
             crews = list(self._at_work)

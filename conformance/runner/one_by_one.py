@@ -1,4 +1,4 @@
-"""Scenarios of one SDK on one target, asked for one at a time, as pytest does it."""
+"""Scenarios of one SDK on one target, run one at a time, as pytest does."""
 
 from contextlib import ExitStack
 
@@ -15,7 +15,7 @@ from .scenario_work import outcomes, ruled_out, run_scenario
 
 
 class OneByOne(Closing):
-    """Those scenarios that can share a place and driver processes do so until `close`."""
+    """Runs scenarios of one SDK; those that can share a deployment and driver processes do so until `close`."""
 
     def __init__(self, sdk: str, target: Target, truth: Truth) -> None:
         self._sdk = sdk
@@ -26,7 +26,7 @@ class OneByOne(Closing):
         self._crew: Crew | None = None
 
     def run(self, scenario: Scenario) -> Outcome:
-        """The outcome of a scenario. Errors: TargetError."""
+        """Run a scenario and return its outcome. Raises TargetError."""
         if is_own(scenario):
             [outcome] = outcomes([scenario], [self._sdk], self._target, self._truth, self._crews)
             return outcome
@@ -39,6 +39,6 @@ class OneByOne(Closing):
         return run_scenario(scenario, self._crew.place, self._crew, self._target, self._truth)
 
     def close(self) -> None:
-        """End the processes and give the place back."""
+        """End the processes and return the deployment."""
         self._crew = None
         self._shared.close()

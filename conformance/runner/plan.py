@@ -1,4 +1,4 @@
-"""What a run has to do: which cases and scenarios, on which targets, with which SDKs."""
+"""Plan of a run: selected cases, scenarios and SDKs."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -10,30 +10,30 @@ from ..scenario import Scenario
 
 
 class SelectionError(ValueError):
-    """An expression or a name of a selection cannot be used; the text says what to write."""
+    """An expression or a name in a selection is invalid; the text says what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the command line leaves of all there is. `expression`: as pytest's -k, over ids."""
+    """Selection made on the command line. `expression`: like pytest's -k, matched against ids."""
 
     expression: str = ""
     protocols: frozenset[Protocol] = field(default_factory=lambda: frozenset(Protocol))
     sdks: tuple[str, ...] = ()
-    """The SDKs that scenarios run through; without any, none runs."""
+    """SDKs that scenarios run with; if empty, no scenario runs."""
 
     def of_cases(self, cases: Iterable[Case]) -> list[Case]:
-        """The wanted ones."""
+        """Return the selected cases."""
         wanted = matcher(self.expression)
         return [case for case in cases if case.mark.protocol in self.protocols and wanted(case.id)]
 
     def of_scenarios(self, scenarios: Iterable[Scenario]) -> list[Scenario]:
-        """The wanted ones; an expression sees `scenarios.` before their ids."""
+        """Return the selected scenarios; the expression is matched against `scenarios.` plus the id."""
         wanted = matcher(self.expression)
         return [each for each in scenarios if wanted(f"scenarios.{each.id}")]
 
     def of_sdks(self) -> list[str]:
-        """The names of the wanted SDKs. Errors: SelectionError."""
+        """Return the names of the selected SDKs. Raises SelectionError."""
         try:
             recipes = [registry.recipe(name) for name in self.sdks]
         except LookupError as error:
@@ -43,7 +43,7 @@ class Selection:
 
 
 def sdks_of(text: str | None) -> tuple[str, ...]:
-    """The names in the value of `--sdk`: joined by commas, or `all`; none without one."""
+    """Split the value of `--sdk` into names: separated by commas, or `all`; empty if None."""
     return registry.names() if text == "all" else tuple(filter(None, (text or "").split(",")))
 
 
@@ -51,7 +51,7 @@ _WORD = re.compile(r"\(|\)|[^\s()]+")
 
 
 def matcher(expression: str) -> Callable[[str], bool]:
-    """A test of ids for words joined with `and`, `or`, `not` and brackets. Errors: SelectionError."""
+    """Return a test of ids for words joined with `and`, `or`, `not` and parentheses. Raises SelectionError."""
     words = _WORD.findall(expression)
     if not words:
         return lambda _id: True
@@ -60,7 +60,7 @@ def matcher(expression: str) -> Callable[[str], bool]:
 
 
 class _Parser:
-    """`or` binds weakest, `not` strongest."""
+    """Recursive descent parser; `or` binds weakest, `not` strongest."""
 
     def __init__(self, words: Sequence[str], expression: str) -> None:
         self._words = list(words)
@@ -108,10 +108,10 @@ class _Parser:
 
 
 def is_own(each: Case | Scenario) -> bool:
-    """Whether a case or scenario needs a broker that most others cannot use."""
+    """True if a case or scenario needs a broker that most others cannot use."""
     return each.mark.alone or bool(each.mark.settings)
 
 
 def in_order(cases: Iterable[Case]) -> list[Case]:
-    """Cases so that those which share a broker follow each other; first those that have one after each other."""
+    """Sort cases so that those which share a broker are adjacent; tidy ones come first."""
     return sorted(cases, key=lambda case: (not case.mark.tidy, case.mark.alone, sorted(case.mark.settings.items())))

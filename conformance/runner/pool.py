@@ -1,6 +1,6 @@
-"""Carrying out many pieces of work side by side: threads take from lines until these are empty or a target dies.
+"""Thread pool that takes work from queues until these are empty or a target dies.
 
-Most of what takes long on a real broker only waits for it. While one does nothing else, another has its turn.
+On a real broker most long work only waits. While one piece of work waits, another runs.
 """
 
 import threading
@@ -14,12 +14,12 @@ from ..outcome import Outcome, Verdict
 from ..targets.target import Target
 
 Work = Callable[[], Iterable[Outcome]]
-"""One piece: may have several outcomes."""
+"""One piece of work; may yield several outcomes."""
 
 
 @dataclass(slots=True)
 class Line:
-    """Works, one after the other. `at_once`: how many threads may be at them, None for all."""
+    """A queue of works. `at_once`: number of threads that may work on it, None for all."""
 
     works: Sequence[Work]
     at_once: int | None = None
@@ -27,23 +27,23 @@ class Line:
 
 @dataclass(eq=False, slots=True)
 class _Open:
-    """A line that is being worked off."""
+    """A queue in progress."""
 
     works: deque[Work]
     turns: int
-    """How many more threads may be at it."""
+    """Number of further threads that may take work from it."""
 
 
 THREADS_OF_A_JOB = 2
-"""One that is at work, and another that waits."""
+"""Two threads per job: one works, and another waits."""
 LONG_SECONDS = 1.0
-"""Whoever waits so long makes room."""
+"""Shortest sleep that frees a job slot for other work."""
 
 
 class Pool:
-    """`jobs` works at once, and as many that wait where it is not one job that was asked for.
+    """Runs `jobs` works at once, plus as many that wait if `jobs` is more than 1.
 
-    `each` is called with every outcome as it comes, one at a time.
+    `each` is called with every outcome as it arrives, one at a time.
     """
 
     def __init__(self, jobs: int, each: Callable[[Outcome], None]) -> None:
@@ -55,12 +55,12 @@ class Pool:
         self._stopped = threading.Event()
         self._abandoned = False
         self.problem: BaseException | None = None
-        """What ended the run early: a TargetError, or a bug of ours."""
+        """Reason for an early end: a TargetError, or a bug of this suite."""
 
     def run(self, lines: Iterable[Line], targets: Iterable[Target]) -> None:
-        """Do all; returns when the lines are empty or something ended it. KeyboardInterrupt passes through.
+        """Do all work; returns when the queues are empty or after a problem. KeyboardInterrupt passes through.
 
-        A thread takes from the first line that has work and a turn for it.
+        A thread takes work from the first queue that has some and a free thread slot.
         """
         threads_max = self._jobs * THREADS_OF_A_JOB if self._jobs > 1 else 1
         self._lines = [_Open(deque(each.works), each.at_once or threads_max) for each in lines]
@@ -74,16 +74,16 @@ class Pool:
         try:
             for thread in threads:
                 while thread.is_alive():
-                    thread.join(0.2)  # with a limit, so that Ctrl-C is seen
+                    thread.join(0.2)  # with a timeout, so that Ctrl-C is noticed
         except BaseException:
             self._stopped.set()
             with self._lock:
-                self._abandoned = True  # what is taken from under the threads from now on is no finding
+                self._abandoned = True  # outcomes from now on may result from the shutdown, so they do not count
                 self._lock.notify_all()
             raise
 
     def sleep(self, seconds: float) -> None:
-        """Wait within a work, which others use, and which goes on in time however many there are by then."""
+        """Sleep within a work while others run; returns on time, even if all job slots are in use by then."""
         if seconds < LONG_SECONDS:
             time.sleep(seconds)
             return
@@ -100,12 +100,12 @@ class Pool:
         while not self._stopped.is_set():
             with self._turn() as work:
                 if work is None:
-                    return  # who is at a line finishes it
+                    return  # threads that still work on a queue finish it
                 self._do(work, targets)
 
     @contextmanager
     def _turn(self) -> Iterator[Work | None]:
-        """The next work, and its line one turn poorer meanwhile."""
+        """Take the next work; until the block ends its queue has one thread slot less."""
         with self._lock:
             self._lock.wait_for(lambda: self._busy < self._jobs or not self._next() or self._stopped.is_set())
             line = None if self._stopped.is_set() else self._next()
@@ -131,7 +131,7 @@ class Pool:
         try:
             for outcome in work():
                 if outcome.verdict in (Verdict.ERROR, Verdict.DIFFERS):
-                    _check(targets)  # what came of a target that has died says nothing
+                    _check(targets)  # an outcome of a target that has died means nothing
                 with self._lock:
                     if self._abandoned:
                         return

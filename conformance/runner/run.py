@@ -1,4 +1,4 @@
-"""A run: the plan carried out on its targets, with what it found."""
+"""A run: executes the plan on its targets and collects the outcomes."""
 
 import datetime
 import time
@@ -22,7 +22,7 @@ from .scenario_work import scenario_works
 
 @dataclass(slots=True)
 class Run:
-    """What a run found; `problem` is the text of what ended it early."""
+    """Results of a run; `problem` is the text of the error that ended it early."""
 
     targets: list[str]
     outcomes: list[Outcome] = field(default_factory=list)
@@ -31,23 +31,23 @@ class Run:
     problem: str = ""
     interrupted: bool = False
     likely_causes: dict[str, list[str]] = field(default_factory=dict)
-    """Keys of targets with outcomes that were not expected, where they differ from those of the recorded broker."""
+    """By target with unexpected outcomes: its configuration keys that differ from the recorded broker's."""
     repeated_max: int | None = None
-    """How many outcomes may have needed another attempt; None: any number."""
+    """Most outcomes that may need another attempt; None means any number."""
 
     @property
     def repeated(self) -> int:
-        """How many outcomes needed another attempt."""
+        """Number of outcomes that needed another attempt."""
         return sum(1 for each in self.outcomes if each.earlier)
 
     @property
     def too_many_repeated(self) -> bool:
-        """Whether more outcomes needed another attempt than may."""
+        """True if more outcomes than allowed needed another attempt."""
         return self.repeated_max is not None and self.repeated > self.repeated_max
 
     @property
     def good(self) -> bool:
-        """Whether everything was as expected, and was carried out at all."""
+        """True if every outcome was expected and the run was complete."""
         whole = not self.problem and not self.interrupted and not self.too_many_repeated
         return whole and all(each.expected for each in self.outcomes)
 
@@ -67,8 +67,9 @@ def carry_out(
 ) -> Run:
     """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
 
-    `attempts` are those of a scenario, and of a case with a real broker; `repeated_max` may need more than one. What
-    has been found is there even after Ctrl-C. `expected`: deviations of a broker that is not this project's emulator.
+    `attempts` applies to scenarios, and to cases on a real broker; `repeated_max` outcomes may need more than one.
+    After Ctrl-C the outcomes found so far are returned. `expected`: expected deviations of brokers other than this
+    project's emulator.
     """
     run = Run([target.name for target in targets], repeated_max=repeated_max)
     begin = time.monotonic()
@@ -86,7 +87,7 @@ def carry_out(
             for target in targets:
                 started.enter_context(target)
             crews = Crews()
-            started.callback(undisturbed, crews.close)  # before the targets that they talk to, also after Ctrl-C
+            started.callback(undisturbed, crews.close)  # before the targets that they use, also after Ctrl-C
             pool = Pool(jobs, note)
             for target in targets:
                 target.sleep = pool.sleep
@@ -96,9 +97,9 @@ def carry_out(
                 works = scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
                 shared.append(works.common + common_works(cases, target, truth, attempts))
                 lines.append(Line(works.own + own_works(cases, target, truth, attempts), target.own_at_once))
-            # First what takes long to start, and of that what leaves threads to others.
+            # First the queues that take long to start, and of these first those that use few threads.
             lines.sort(key=lambda line: line.at_once is None)
-            # By turns: on the emulator the processor is busy, on a real broker most of the time is waiting.
+            # Alternate between targets: the emulator keeps the processor busy, a real broker mostly waits.
             by_turns = [work for turn in zip_longest(*shared) for work in turn if work is not None]
             pool.run([*lines, Line(by_turns)], targets)
             if pool.problem is not None:
@@ -116,9 +117,9 @@ def carry_out(
 
 
 def record(run: Run, targets: Sequence[Target], truth: Truth) -> dict[str, list[str]]:
-    """Write what a run saw on real brokers into the recorded truth; returns the changed ids by target.
+    """Write the notes of a run on real brokers into the records; returns the changed ids by target.
 
-    What could not be carried out, or contradicts what its case states, is not written down.
+    Outcomes that ended with an error, or contradict the statement of their case, are not written.
     """
     changed: dict[str, list[str]] = {}
     for target in targets:

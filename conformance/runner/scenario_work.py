@@ -1,4 +1,4 @@
-"""Work of the matrix: one SDK's scenarios on one place, one after the other, from lending the place to the verdicts."""
+"""Work of scenarios: all scenarios of an SDK on one deployment in a row, from lending it to the verdicts."""
 
 import itertools
 import secrets
@@ -22,14 +22,14 @@ from .plan import is_own
 from .pool import Work
 
 _CONDITIONS = (DriverError, DriverFailure, BuildError, AssertionError)
-"""What says all in its text; any other error is shown with the line that it comes from."""
+"""Errors whose text is complete; any other error is shown with its source line."""
 PIECE_MAX = 20
-"""Scenarios that one SDK goes through before another may have the thread. Each piece starts the SDK anew."""
+"""Most scenarios that one SDK runs before another SDK may use the thread. Each piece starts the SDK again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Works:
-    """`own`: pieces that need a broker which most others cannot use. `common`: those that share one."""
+    """`own`: pieces that need a broker which most others cannot use. `common`: pieces that share a broker."""
 
     own: list[Work]
     common: list[Work]
@@ -44,20 +44,20 @@ def scenario_works(
     *,
     attempts: int = 1,
 ) -> Works:
-    """The work of running every scenario with every SDK on a target.
+    """Return the work of running every scenario with every SDK on a target.
 
-    A piece is one SDK with at most `PIECE_MAX` scenarios that share a place with others, or all SDKs one after the
-    other with a scenario that needs a place of its own kind: to start one takes longer than to use it. Pieces may run
-    side by side. Each yields an outcome for each scenario and SDK of it. A scenario that does not come out as expected
-    is run again, up to `attempts` times in all.
+    There are two kinds of pieces. One is a single SDK with at most `PIECE_MAX` scenarios that share a deployment with
+    others. The other is one scenario that needs a deployment of its own, run with all SDKs in a row, because starting
+    that deployment takes longer than using it. Pieces may run in parallel. Each yields an outcome for each of its
+    scenarios and SDKs. A scenario with an unexpected outcome is run again, up to `attempts` times in all.
     """
     once = partial(outcomes, target=target, truth=truth, crews=crews, attempts=attempts)
-    # Once a transaction has ended, a broker of 5.5.0 keeps a processor busy for good: what ends any comes last.
+    # Once a transaction has ended, a broker of 5.5.0 keeps a processor busy permanently, so those scenarios come last.
     in_order = sorted(scenarios, key=lambda each: "send_tx" in each.mark.verbs)
     own: list[Work] = [partial(once, [each], sdks) for each in in_order if is_own(each)]
     shared = [each for each in scenarios if not is_own(each)]
     common: list[Work] = [partial(once, [each], [sdk]) for each in shared if each.mark.long for sdk in sdks]
-    # Those in which time passes take longest on a real broker: what is begun last should be short.
+    # Scenarios in which time passes take longest on a real broker, and the pieces started last should be short.
     for ends, passes in itertools.product((False, True), (True, False)):
         alike = [
             each
@@ -69,7 +69,7 @@ def scenario_works(
 
 
 def _pieces(scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
-    """Scenarios in pieces of about one length, so that none is still under way long after the others."""
+    """Divide scenarios into pieces of similar length, so that none runs long after the others."""
     count = -(-len(scenarios) // PIECE_MAX)
     return [scenarios[number::count] for number in range(count)]
 
@@ -82,7 +82,7 @@ def outcomes(
     crews: Crews,
     attempts: int = 1,
 ) -> Iterator[Outcome]:
-    """Outcomes of scenarios that share a place. Errors: TargetError."""
+    """Yield the outcomes of scenarios that share a deployment. Raises TargetError."""
     wanted: dict[str, list[Scenario]] = {}
     for sdk in sdks:
         for scenario in group:
@@ -103,7 +103,7 @@ def outcomes(
 
 
 def ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, crews: Crews) -> Outcome | None:
-    """The outcome of a scenario that cannot be run with an SDK on a target, else None."""
+    """Return the outcome of a scenario that cannot run with an SDK on a target, else None."""
 
     def none(verdict: Verdict, reason: str) -> Outcome:
         return Outcome(scenario.id_with(sdk), target.name, verdict, 0.0, reason=reason)
@@ -118,13 +118,13 @@ def ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, crews:
     if not obstacle:
         return None
     if truth.of(target.truth, *truth_of(scenario.id_with(sdk))) is not None:
-        # A driver that lost a verb must not make the matrix smaller in silence.
+        # A driver that lost a verb must not shrink the matrix silently.
         return none(Verdict.ERROR, f"{obstacle}, and yet there is a record of it")
     return none(Verdict.NOT_APPLICABLE, obstacle)
 
 
 def run_scenario(scenario: Scenario, place: Place, crew: Crew, target: Target, truth: Truth) -> Outcome:
-    """Run one scenario with a crew and judge it. Errors: TargetError, which ends the whole run."""
+    """Run one scenario with a crew and judge it. Raises TargetError, which ends the whole run."""
     name = scenario.id_with(crew.sdk)
     record = truth.of(target.truth, *truth_of(name))
     begin = time.monotonic()
@@ -149,7 +149,7 @@ def run_scenario(scenario: Scenario, place: Place, crew: Crew, target: Target, t
 
 
 def _explained(scenario: Scenario, name: str, target: Target) -> tuple[str | None, str | None]:
-    """The deliberate difference and the known gap that stand for this SDK, or for the scenario with all of them."""
+    """Return the deliberate difference and the known gap for this SDK, or for the scenario with all SDKs."""
     if not target.emulated:
         return None, None
     deliberate = explained.DELIBERATE.get(name, explained.DELIBERATE.get(scenario.id))

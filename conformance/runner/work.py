@@ -1,4 +1,4 @@
-"""One piece of work: a case on a target, from lending a place to the verdict."""
+"""One piece of work: a case on a target, from lending a deployment to the verdict."""
 
 import time
 import traceback
@@ -15,9 +15,9 @@ from ..worlds.world import Contradiction, World
 
 
 def world_of(protocol: Protocol) -> Callable[[Place, str], World]:
-    """The class of worlds for cases of a protocol."""
+    """Return the class of worlds for cases of a protocol."""
     if protocol is Protocol.GRPC:
-        from ..worlds.grpc import Grpc  # grpcio is loaded by whoever needs it
+        from ..worlds.grpc import Grpc  # grpcio is loaded only if it is needed
 
         return Grpc
     from ..worlds.remoting import Remoting
@@ -26,13 +26,13 @@ def world_of(protocol: Protocol) -> Callable[[Place, str], World]:
 
 
 Lend = Callable[[], AbstractContextManager[Place]]
-"""Lends the place of a case."""
+"""Lends the deployment of a case."""
 
 
 def run_case(case: Case, target: Target, truth: Truth, token: str, lend: Lend | None = None) -> Outcome:
-    """Run one case on a target and judge it; never raises but for what ends the whole run (KeyboardInterrupt).
+    """Run one case on a target and judge it; raises only errors that end the whole run (KeyboardInterrupt).
 
-    `lend`: where its place comes from, by default the target.
+    `lend`: source of its deployment, by default the target.
     """
     missing = sorted(case.needs - target.capabilities)
     if missing:
@@ -54,7 +54,7 @@ def run_case(case: Case, target: Target, truth: Truth, token: str, lend: Lend | 
             except (Contradiction, LookupError, ValueError, AttributeError) as error:
                 if target.truth == REFERENCE_VERSION:
                     raise
-                # A version that does otherwise may leave nothing to go on with; that is what is seen of it then.
+                # A version that deviates may make the rest of the case impossible; this is then noted as its behavior.
                 world.see("given up", f"{type(error).__name__}: {error}")
     except Exception as error:
         problem = _problem(error)
@@ -63,7 +63,7 @@ def run_case(case: Case, target: Target, truth: Truth, token: str, lend: Lend | 
     if problem:
         verdict, reason = (Verdict.ERROR, problem) if gap is None else (Verdict.GAP, gap)
     elif contradictions and target.truth == REFERENCE_VERSION and deliberate is None and gap is None:
-        # The case states what the reference version does; what is recorded cannot say otherwise.
+        # The case states the behavior of the reference version; a record cannot contradict it.
         verdict, reason = Verdict.DIFFERS, "\n".join(contradictions)
     else:
         verdict, reason = judge(notes, record, deliberate=deliberate, gap=gap)

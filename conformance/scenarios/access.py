@@ -1,4 +1,4 @@
-"""Clients that sign, where broker and proxy look at everybody."""
+"""Clients with credentials, while broker and proxy authenticate and authorize every request."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from ..worlds.accounts import entry, user
 
 @contextmanager
 def signing(s: Stage, *entries: dict[str, object], secret: str | None = None) -> Iterator[None]:
-    """As a new user with these rights, with another secret than its own if one is given."""
+    """Use a new user with these permissions within the block, with `secret` instead of its own secret if given."""
     credentials = user(s.world, *entries)
     with s.signing(credentials if secret is None else Credentials(credentials.access_key, secret)):
         yield
@@ -21,7 +21,7 @@ def signing(s: Stage, *entries: dict[str, object], secret: str | None = None) ->
 
 @scenario("AuthenticationPipeline.execute, AuthorizationPipeline.execute", settings=GUARDED)
 def who_has_the_rights_is_served(s: Stage) -> None:
-    """A user with rights to a topic and a group, and to nothing else, sends there and receives for that group."""
+    """A user permitted to use only one topic and one group sends to that topic and receives as that group."""
     topic, group = s.topic(), s.group()
     with signing(s, entry(f"Topic:{topic}", "Pub", "Sub"), entry(f"Group:{group}", "Sub")):
         consumer = s.consumer(group, topic)
@@ -34,7 +34,7 @@ def who_has_the_rights_is_served(s: Stage) -> None:
 
 @scenario("AclAuthorizationHandler.handle", settings=GUARDED)
 def a_send_without_the_right_is_refused(s: Stage) -> None:
-    """A user who may read a topic cannot send to it; the SDK raises an error, and nothing is stored."""
+    """A send by a user who may only subscribe to the topic fails in the SDK, and nothing is stored."""
     topic = s.topic()
     with signing(s, entry(f"Topic:{topic}", "Sub")):
         s.refusal("sent", lambda: s.producer(topic).send(topic, "no"))
@@ -43,7 +43,7 @@ def a_send_without_the_right_is_refused(s: Stage) -> None:
 
 @scenario("DefaultAuthenticationHandler.doAuthenticate", settings=GUARDED)
 def another_secret_is_refused(s: Stage) -> None:
-    """A user who signs with another secret cannot send; the SDK raises an error, and nothing is stored."""
+    """A send signed with a wrong secret fails in the SDK, and nothing is stored."""
     topic = s.topic()
     with signing(s, entry("*", "All"), secret="another"):
         s.refusal("sent", lambda: s.producer(topic).send(topic, "no"))

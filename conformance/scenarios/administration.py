@@ -1,4 +1,4 @@
-"""What administrators ask live consumers through the broker, and have them do."""
+"""Requests of administrators that the broker forwards to live consumers, and resets of offsets."""
 
 from contextlib import suppress
 from typing import Any
@@ -11,11 +11,11 @@ from ..stage import Stage
 from ..worlds.answer import Answer
 
 AGAIN_SECONDS = 30.0
-"""How long what a consumer shall be given again may take: the Java SDK stops ten seconds for a reset."""
+"""Timeout for a redelivery after a reset, for which the Java SDK pauses ten seconds."""
 
 
 def _consuming(s: Stage, *texts: str, style: Style = "concurrent") -> tuple[str, str, Consumer]:
-    """A topic, a group, and a live consumer that has taken messages with these bodies, of which the broker knows."""
+    """Create a topic, a group, and a live consumer that has received messages with these bodies and committed them."""
     topic, group = s.pair(style)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, style)
@@ -28,14 +28,14 @@ def _consuming(s: Stage, *texts: str, style: Style = "concurrent") -> tuple[str,
 
 
 def _client_of(s: Stage, group: str) -> str:
-    """The id of the only client of a group."""
+    """Return the id of the only client of a group."""
     [connection] = s.world.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}).json["connectionSet"]
     s.world.placeholders.put(connection["clientId"], "client")
     return str(connection["clientId"])
 
 
 def _asked(s: Stage, code: RequestCode, ext: dict[str, object]) -> Answer:
-    """The answer to a question that the broker passes on, or gives up."""
+    """Return the response to a request that the broker forwards to a client or gives up."""
     pending = s.world.start(code, ext)
     s.wait_until(pending.arrived, f"an answer to {code.name}", passing=1)
     return pending()
@@ -43,14 +43,14 @@ def _asked(s: Stage, code: RequestCode, ext: dict[str, object]) -> Answer:
 
 @scenario("AdminBrokerProcessor.getConsumerRunningInfo", modes={"concurrent"}, passes=True)
 def a_consumer_is_asked_how_it_is_doing(s: Stage) -> None:
-    """A live consumer tells what it subscribes to and which queues it has, with stacks or without; where it can."""
+    """A live consumer reports its subscriptions and queues on request, with or without stacks, if the SDK can."""
     _, group, _ = _consuming(s, "hello")
     client = _client_of(s, group)
     for stack in (False, True):
         ext: dict[str, object] = {"consumerGroup": group, "clientId": client, "jstackEnable": stack}
         answer = _asked(s, RequestCode.GET_CONSUMER_RUNNING_INFO, ext)
         told: dict[str, Any] = {}
-        with suppress(ValueError):  # Go's has no body that is JSON
+        with suppress(ValueError):  # Go's SDK returns a body that is not JSON
             told = answer.json if answer.code == 0 else {}
         topics = sorted(each["topic"] for each in told.get("subscriptionSet", ()))
         s.see(
@@ -61,7 +61,7 @@ def a_consumer_is_asked_how_it_is_doing(s: Stage) -> None:
 
 @scenario("Broker2Client.getConsumeStatus", modes={"concurrent"}, passes=True)
 def a_consumer_is_asked_how_far_it_is(s: Stage) -> None:
-    """A live consumer tells the offset of each queue that it has; where it can."""
+    """A live consumer reports the offset of each of its queues on request, if the SDK can."""
     topic, group, _ = _consuming(s, "a0", "a1")
     answer = _asked(s, RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, {"topic": topic, "group": group})
     s.see("code", answer.code)
@@ -69,13 +69,16 @@ def a_consumer_is_asked_how_far_it_is(s: Stage) -> None:
 
 
 def _offsets_told(answer: Answer) -> list[int]:
-    """The offsets that clients told of their queues."""
+    """Return the offsets that clients report for their queues."""
     return [offset for table in answer.json["consumerTable"].values() for offset in table.values()]
 
 
 @scenario("AdminBrokerProcessor.consumeMessageDirectly", modes={"concurrent"}, passes=True)
 def a_consumer_is_given_a_stored_message(s: Stage) -> None:
-    """An administrator has a live consumer's listener called with a stored message; the group stays where it is."""
+    """A direct consumption request calls a live consumer's listener with a stored message.
+
+    The group's offset does not change.
+    """
     topic, group, consumer = _consuming(s, "first", "second")
     place = {"consumerGroup": group, "topic": topic, "queueId": 0}
     before = s.world.ask(RequestCode.QUERY_CONSUMER_OFFSET, place).fields
@@ -96,11 +99,11 @@ def a_consumer_is_given_a_stored_message(s: Stage) -> None:
 
 @scenario("ConsumerOffsetManager.assignResetOffset", verbs={"send"})
 def a_group_is_reset_at_the_broker(s: Stage) -> None:
-    """A group that the broker takes back to the beginning is given everything again, without a word to its clients."""
+    """A reset of a group at the broker redelivers everything to its consumer, without a notification to clients."""
     topic, group, consumer = _consuming(s, "a0", "a1", style=s.usual)
     ext = {"topic": topic, "group": group, "timestamp": 0, "isForce": True}
     s.see("reset", s.world.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext).code)
-    # A poll that waits does not hear of it: the next message ends that.
+    # A waiting poll does not notice the reset: the next message ends it.
     s.producer(topic).send(topic, "b0")
     s.wait_for(1, consumer, stem="b0")
     s.comes(lambda: len(consumer.of("a")) > 2, consumers=[consumer], seconds=AGAIN_SECONDS)
@@ -116,7 +119,7 @@ def a_group_is_reset_at_the_broker(s: Stage) -> None:
     passes=True,
 )
 def a_consumer_resets_itself(s: Stage) -> None:
-    """A consumer that is told to go back to the beginning is given everything again, and then what is sent."""
+    """A consumer that the broker notifies of a reset receives everything again, and then new messages."""
     topic, group, consumer = _consuming(s, "a0", "a1")
     ext = {"topic": topic, "group": group, "timestamp": 0, "isForce": True}
     s.see("reset", s.world.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext).code)

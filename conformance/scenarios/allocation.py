@@ -1,4 +1,4 @@
-"""Allocation: the consumers of a group divide the queues of a topic by a rule, and anew when one leaves."""
+"""Allocation: the consumers of a group divide the queues of a topic by a strategy, and again when one leaves."""
 
 import itertools
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ QUEUES: Final = 8
 CONSUMERS: Final = 3
 ROUNDS_MAX: Final = 60
 REST_SECONDS: Final = 1.2
-"""Longer than the drivers' rebalance interval: who still has to take or to let go of a queue does so meanwhile."""
+"""Longer than the drivers' rebalance interval, so that consumers can take and release queues meanwhile."""
 
 Division = list[list[int]]
 """The queues of each consumer."""
 
 
 class _Group:
-    """Three consumers of a group in processes of their own, and a producer that asks who has which queue."""
+    """Three consumers of a group in separate processes, and a producer that probes the queues of each."""
 
     def __init__(self, s: Stage, allocation: str) -> None:
         self.stage = s
@@ -36,7 +36,7 @@ class _Group:
         self._rounds = itertools.count()
 
     def division(self, consumers: Sequence[Consumer]) -> Division:
-        """Who has what, once two rounds in succession say the same and the broker knows these consumers alone."""
+        """Return the division once two consecutive rounds agree and the broker knows exactly these consumers."""
         s = self.stage
         before: Division = []
         while True:
@@ -49,7 +49,7 @@ class _Group:
             s.idle(REST_SECONDS)
 
     def _round(self, stem: str, consumers: Sequence[Consumer]) -> Division:
-        """Send one message into each queue; returns the numbers of the queues whose message each was given."""
+        """Send one message to each queue; returns the numbers of the queues whose message each consumer received."""
         for queue in range(QUEUES):
             self.producer.send(self.topic, f"{stem}{queue}", queue=queue)
         self.stage.wait_for(QUEUES, *consumers, stem=stem)
@@ -65,7 +65,7 @@ class _Group:
 
 
 def _divide(s: Stage, allocation: str) -> tuple[Division, Division]:
-    """How three consumers divide eight queues, and how the first two do when the third has left."""
+    """Return how three consumers divide eight queues, and how the first two do after the third has left."""
     group = _Group(s, allocation)
     together = group.division(group.consumers)
     s.leave(group.consumers[-1])
@@ -74,14 +74,14 @@ def _divide(s: Stage, allocation: str) -> tuple[Division, Division]:
 
 def _see_by_rule(s: Stage, allocation: str) -> None:
     together, alone = _divide(s, allocation)
-    # Which consumer is first goes by the ids of the clients, which differ from run to run.
+    # The order of consumers depends on their client ids, which differ from run to run.
     s.see("three consumers", sorted(together))
     s.see("two consumers", sorted(alone))
 
 
 @scenario("AllocateMessageQueueAveragely.allocate", verbs={"send"}, modes={"concurrent"}, allocations={"AVG"})
 def queues_are_divided_on_average(s: Stage) -> None:
-    """Each consumer has queues that follow each other, as many as the others or one more."""
+    """With AVG each consumer is assigned consecutive queues, as many as the others or one more."""
     _see_by_rule(s, "AVG")
 
 
@@ -92,7 +92,7 @@ def queues_are_divided_on_average(s: Stage) -> None:
     allocations={"AVG_BY_CIRCLE"},
 )
 def queues_are_divided_by_circle(s: Stage) -> None:
-    """Queues go round: the first to the first consumer, the second to the second, and from the start again."""
+    """With AVG_BY_CIRCLE queues are assigned to the consumers in turn, starting over with the first consumer."""
     _see_by_rule(s, "AVG_BY_CIRCLE")
 
 
@@ -103,7 +103,7 @@ def queues_are_divided_by_circle(s: Stage) -> None:
     allocations={"CONSISTENT_HASH"},
 )
 def queues_are_divided_by_consistent_hashing(s: Stage) -> None:
-    """Each queue has one consumer, by hashes; when one leaves, the others keep what they had and take over the rest."""
+    """With CONSISTENT_HASH each queue has one consumer; if one leaves, the others keep theirs and share the rest."""
     together, alone = _divide(s, "CONSISTENT_HASH")
     s.see("all queues have a consumer", sorted(itertools.chain(*together)) == list(range(QUEUES)))
     s.see("they have one still", sorted(itertools.chain(*alone)) == list(range(QUEUES)))

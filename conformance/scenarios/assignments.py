@@ -1,4 +1,4 @@
-"""Which queues clients ask for: what waits for messages of a topic, as its broker counts it."""
+"""Queues that clients poll: the waiting polls of a topic, as its broker counts them."""
 
 import time
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ QUEUES: Final = 4
 ANY_QUEUE: Final = -1
 INVISIBLE_MS: Final = 30_000
 AWAIT_MS: Final = 15_000
-"""Longer than it takes to count what waits."""
+"""Longer than it takes to count the waiting polls."""
 QUIET_SECONDS: Final = 2.0
-"""What a consumer asks for at its start, it asks for within this time, one after the other."""
+"""A starting consumer sends all its requests, one after the other, within this time."""
 
 Counts = dict[str, int]
-"""How many polls wait for each queue; `any` is the one that stands for all of a broker."""
+"""Number of polls that wait for each queue; `any` stands for all queues of a broker."""
 
 
 def _waiting(s: Stage, topic: str, group: str) -> Counts:
@@ -36,7 +36,7 @@ def _waiting(s: Stage, topic: str, group: str) -> Counts:
 
 
 def _see_waiting(s: Stage, label: str, topic: str, group: str, consumers: Sequence[Consumer] = ()) -> None:
-    """Note the most that waited for each queue at once, when that has not grown for a while."""
+    """Note the highest number of polls that waited for each queue at once, after it has not grown for a while."""
     most: Counts = {}
     changed = time.monotonic()
 
@@ -72,37 +72,40 @@ def _received(s: Stage, topic: str, group: str) -> None:
 
 @scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"})
 def receives_are_for_any_queue(s: Stage) -> None:
-    """Each receive of a simple consumer waits once, for all queues of its broker."""
+    """Each receive of a simple consumer is one waiting poll for all queues of its broker."""
     _received(s, s.topic(queues=QUEUES), s.group())
 
 
 @scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"})
 def receives_in_order_are_for_any_queue(s: Stage) -> None:
-    """Each receive of a simple consumer whose group is given messages in order waits once, for all queues."""
+    """Each receive of a simple consumer of an ordered group is one waiting poll for all queues."""
     _received(s, s.topic(kind="FIFO", queues=QUEUES), s.group(orderly=True))
 
 
 @scenario("RouteActivity.queryAssignment", modes={"concurrent"}, protocol="grpc")
 def a_push_consumer_is_assigned_its_broker(s: Stage) -> None:
-    """A gRPC push consumer is assigned its broker as a whole: one receive of it waits there, whoever else does."""
+    """A gRPC push consumer is assigned its whole broker, so one receive of each consumer waits there."""
     _pushed(s, "concurrent")
 
 
 @scenario("RouteActivity.queryAssignment", modes={"orderly"}, protocol="grpc")
 def a_push_consumer_in_order_is_assigned_each_queue(s: Stage) -> None:
-    """A gRPC push consumer in order is assigned each queue: a receive of it waits for each, and all for any queue."""
+    """An ordered gRPC push consumer is assigned each queue, and has one receive for each.
+
+    All these receives wait for messages of any queue.
+    """
     _pushed(s, "orderly")
 
 
 @scenario("QueryAssignmentProcessor.allocate4Pop", modes={"pop"})
 def a_popping_consumer_is_assigned_its_broker(s: Stage) -> None:
-    """A popping push consumer whose group shares all queues is assigned its broker as a whole: one pop waits there."""
+    """A popping push consumer whose group shares all queues is assigned its whole broker, so one pop waits there."""
     _pushed(s, "pop")
 
 
 @scenario("QueryAssignmentProcessor.allocate4Pop", modes={"pop"})
 def popping_consumers_are_assigned_shares(s: Stage) -> None:
-    """Popping push consumers that share with one other are assigned their own queues and those of the next one."""
+    """Popping push consumers with popShareQueueNum=1 are assigned their own queues and the next consumer's."""
     topic, group = s.pair("pop", queues=QUEUES)
     mode = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 1}
     answer = s.world.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))

@@ -1,4 +1,4 @@
-"""Load balancing by the message: consumers that pop share one queue."""
+"""Load balancing by message: popping consumers share one queue."""
 
 import itertools
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from ..stage import Stage
 CONSUMERS = 4
 COUNT = 400
 PER_CENT = (15, 35)
-"""A quarter, give or take: who waits longest is given the next message, and machines are not always idle."""
+"""A quarter, with a margin: the poll that waits longest gets the next message, and machines are not always idle."""
 ROUNDS_MAX = 60
 
 
 def _four(s: Stage, style: Style) -> tuple[str, list[Consumer]]:
-    """A topic of one queue, and the consumers of a group in two processes."""
+    """Create a topic with one queue, and the consumers of a group in two processes."""
     topic, group = s.pair(style)
     return topic, [s.consumer(group, topic, style, process=number % 2) for number in range(CONSUMERS)]
 
@@ -24,15 +24,15 @@ def _four(s: Stage, style: Style) -> tuple[str, list[Consumer]]:
 def _see_shares(s: Stage, counts: Sequence[int]) -> None:
     low, high = PER_CENT
     fair = [low * COUNT <= 100 * count <= high * COUNT for count in counts]
-    # How much each had helps whoever reads why it was not fair.
+    # The counts help to explain an unfair division.
     s.see(f"each had {low} to {high} %", fair if all(fair) else list(counts))
 
 
 def _share(s: Stage, style: Style) -> tuple[list[Fields], list[list[Fields]]]:
-    """What was sent, and what each consumer had of it."""
+    """Return the sent messages, and those that each consumer received."""
     topic, consumers = _four(s, style)
     producer = s.producer(topic)
-    # Only a round in which each had some tells that all of them pop.
+    # Only a round in which each consumer received some proves that all of them pop.
     for number in itertools.count():
         stem = f"probe{number}-"
         producer.send_numbered(topic, CONSUMERS * 4, stem)
@@ -40,7 +40,7 @@ def _share(s: Stage, style: Style) -> tuple[list[Fields], list[list[Fields]]]:
         if all(each.of(stem) for each in consumers):
             break
         s.require(number < ROUNDS_MAX, f"{CONSUMERS} consumers did not share {topic} in {ROUNDS_MAX} rounds")
-    # Each message finds polls that wait, so that no client had more for being quicker than others of its machine.
+    # Each message finds waiting polls, so that a faster client receives no more than the others.
     sent: list[Fields] = []
     for number in range(COUNT // CONSUMERS):
         sent += producer.send_numbered(topic, CONSUMERS, f"m{number}-")
@@ -56,7 +56,7 @@ def _push_shares(s: Stage, style: Style) -> None:
 
 @scenario("PopLongPollingService.notifyMessageArriving", verbs={"simple"})
 def four_simple_consumers_share_one_queue(s: Stage) -> None:
-    """Four simple consumers of a group receive about a quarter each of what is sent to the one queue of a topic."""
+    """Four simple consumers of a group each receive about a quarter of the messages sent to a topic's only queue."""
     _, shares = _share(s, "simple")
     counts = [len(share) for share in shares]
     s.see("received", sum(counts))
@@ -65,11 +65,11 @@ def four_simple_consumers_share_one_queue(s: Stage) -> None:
 
 @scenario("PopLongPollingService.notifyMessageArriving", modes={"pop"})
 def four_popping_consumers_share_one_queue(s: Stage) -> None:
-    """Four popping push consumers of a group are given about a quarter each of what is sent to the one queue."""
+    """Four popping push consumers of a group each receive about a quarter of the messages sent to the only queue."""
     _push_shares(s, "pop")
 
 
 @scenario("PopLongPollingService.notifyMessageArriving", modes={"concurrent"}, protocol="grpc")
 def four_push_consumers_share_one_queue(s: Stage) -> None:
-    """Four gRPC push consumers of a group are given about a quarter each of what is sent to the one queue."""
+    """Four gRPC push consumers of a group each receive about a quarter of the messages sent to the only queue."""
     _push_shares(s, "concurrent")

@@ -1,4 +1,4 @@
-"""Bodies that are small, large, or no text."""
+"""Message bodies that are small, large, or not text."""
 
 import hashlib
 
@@ -7,7 +7,7 @@ from ..scenario import scenario
 from ..stage import Stage
 
 LARGE = 4 * 1024 * 1024 - 4096
-"""Just below the largest body, 4 MiB, with room for properties."""
+"""Just below the body size limit, 4 MiB, with room for properties."""
 
 
 def _arrives(s: Stage, content: bytes) -> None:
@@ -35,7 +35,7 @@ def every_byte_value(s: Stage) -> None:
 
 @scenario("SendMessageProcessor.sendMessage", verbs={"send"})
 def text_of_all_planes(s: Stage) -> None:
-    """Text of two, three and four bytes a character arrives unchanged."""
+    """Text with characters of two, three and four bytes arrives unchanged."""
     _arrives(s, "grün ☕ 消息 🚀".encode())
 
 
@@ -52,5 +52,5 @@ def almost_four_mebibytes(s: Stage) -> None:
 
 @scenario("DefaultMQProducerImpl.tryToCompressMessage", verbs={"send"})
 def one_hundred_thousand_equal_bytes(s: Stage) -> None:
-    """A body that a remoting SDK compresses arrives as it was."""
+    """A body that a remoting SDK compresses arrives unchanged."""
     _arrives(s, b"a" * 100_000)

@@ -1,4 +1,4 @@
-"""Broadcasting: each consumer of a group is given everything."""
+"""Broadcasting: each consumer of a group receives every message."""
 
 from rocketmq_testkit.emulator.message.names import retry_topic
 
@@ -9,12 +9,12 @@ from ..stage import Stage
 from .retry import SHORT_LEVELS
 
 AGAIN_SECONDS = 4.0
-"""What is sent back is there again after one second and a bit."""
+"""A message that is sent back is redelivered after slightly more than a second."""
 
 
 @scenario("RebalanceImpl.rebalanceByTopic", modes={"broadcast"})
 def each_consumer_gets_everything(s: Stage) -> None:
-    """Two broadcasting consumers of one group are given all messages each."""
+    """Two broadcasting consumers of one group each receive all messages."""
     topic, group = s.pair("broadcast", queues=QUEUES)
     producer = s.producer(topic)
     consumers = [s.consumer(group, topic, "broadcast", process=number) for number in range(2)]
@@ -30,7 +30,7 @@ def each_consumer_gets_everything(s: Stage) -> None:
     "ConsumeMessageConcurrentlyService.processConsumeResult", modes={"broadcast"}, settings=SHORT_LEVELS, passes=True
 )
 def a_failed_message_is_not_tried_again(s: Stage) -> None:
-    """A broadcasting consumer that fails a message does not send it back, and is not given it again; the next comes."""
+    """A message that a broadcasting consumer fails is neither sent back nor redelivered; the next message arrives."""
     topic, group = s.pair("broadcast")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "broadcast", fail={"bad": 9})
@@ -42,7 +42,7 @@ def a_failed_message_is_not_tried_again(s: Stage) -> None:
     def tried_again() -> bool:
         return len(consumer.messages) > 2 or bool(s.stored(retry_topic(group)))
 
-    # What is sent back waits a second here, and would be in the topic that the group's second tries come from.
+    # A message that is sent back waits a second here, and would be in the group's retry topic.
     again = s.comes(tried_again, consumers=[consumer], seconds=AGAIN_SECONDS, passing=1)
     s.see("tried again", again)
     s.see("received", [[message["ok"], text(message)] for message in consumer.messages])

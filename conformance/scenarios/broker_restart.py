@@ -1,4 +1,4 @@
-"""A broker that stops and comes back."""
+"""Stops and restarts of a broker."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,13 +12,16 @@ from ..targets.target import Capability
 SECONDS = 120.0
 ALL = frozenset({"before0", "before1", "before2", "before3", "before4", "after0"})
 GOES_ON_SECONDS = 60.0
-"""All SDKs but those that tell a new proxy nothing of themselves for minutes, or ever, are given messages by then."""
+"""By then all SDKs have received messages, except those that register with a new proxy after minutes or never."""
 INVISIBLE_MS = 10_000
-"""The shortest that a proxy takes: what was received but not acknowledged when the broker went away comes again."""
+"""Shortest invisible duration that a proxy accepts.
+
+Messages that were received but not acknowledged when the broker stopped are redelivered after it.
+"""
 
 
 def sent_again(s: Stage, producer: Producer, topic: str) -> list[Fields]:
-    """Send `after0` until it is taken."""
+    """Send `after0` until the broker accepts it."""
     sent: list[Fields] = []
 
     def taken() -> bool:
@@ -32,12 +35,12 @@ def sent_again(s: Stage, producer: Producer, topic: str) -> list[Fields]:
 
 @scenario("BrokerStartup.main", verbs={"send"}, protocol="remoting", capabilities={Capability.RESTART}, alone=True)
 def clients_go_on_after_a_restart(s: Stage) -> None:
-    """Producer and consumer live through a restart of the broker: nothing that was sent is lost."""
+    """A remoting producer and consumer survive a broker restart, and no message is lost."""
     see_clients_go_on(s, s.place.restart)
 
 
 def see_clients_go_on(s: Stage, stop_and_start: Callable[[], None]) -> None:
-    """Note what is lost of messages that are sent and consumed before the broker goes away and after it is back."""
+    """Note the lost messages among those sent before the broker stops and after it is back."""
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
@@ -58,10 +61,10 @@ def see_clients_go_on(s: Stage, stop_and_start: Callable[[], None]) -> None:
     alone=True,
 )
 def clients_of_a_proxy_go_on_after_a_restart(s: Stage) -> None:
-    """Sends fail while there is no proxy; then the producer goes on, and nothing that was sent is lost.
+    """Sends fail while the proxy is stopped; after its restart the producer continues, and no message is lost.
 
-    A consumer goes on as soon as it has told the new proxy its settings: at once with Java's SDK and Node's, after
-    minutes with Go's and Python's, never with Rust's. A new one of its group is given everything.
+    A consumer continues once it has sent its settings to the new proxy: at once with Java's SDK and Node's, after
+    minutes with Go's and Python's, never with Rust's. A new consumer of its group receives everything.
     """
     topic, group = s.pair("simple")
     producer = s.producer(topic)
@@ -76,12 +79,12 @@ def clients_of_a_proxy_go_on_after_a_restart(s: Stage) -> None:
 
 
 def _see_who_goes_on(s: Stage, consumer: Consumer, topic: str, group: str, sent: list[Fields]) -> None:
-    """Note whether a consumer goes on by itself, and what is lost; where it does not, a new one of its group helps."""
+    """Note if a consumer continues on its own, and the lost messages; if not, add a new consumer of its group."""
     consumers = [consumer]
 
     def all_came() -> bool:
         for each in consumers:
-            with suppress(DriverError):  # what was under way when the broker went away has failed
+            with suppress(DriverError):  # receives in flight when the broker stopped have failed
                 each.look()
         return {body for each in consumers for body in each.bodies} >= ALL
 
@@ -101,7 +104,7 @@ def _see_who_goes_on(s: Stage, consumer: Consumer, topic: str, group: str, sent:
     alone=True,
 )
 def a_push_consumer_goes_on_after_a_restart(s: Stage) -> None:
-    """A push consumer goes on by itself when the proxy is there again, or a new one of its group is given the rest."""
+    """After a proxy restart a push consumer continues on its own, or a new one receives the remaining messages."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent")
@@ -114,7 +117,7 @@ def a_push_consumer_goes_on_after_a_restart(s: Stage) -> None:
 
 @scenario("PopReviveService.mergeAndRevive", modes={"pop"}, capabilities={Capability.RESTART}, alone=True)
 def a_popping_consumer_goes_on_after_a_restart(s: Stage) -> None:
-    """A popping consumer lives through a restart of the broker: what it failed before comes again, and what is new."""
+    """After a broker restart a popping consumer receives a failed message again, and new ones."""
     topic, group = s.pair("pop")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "pop", fail={"failed": 1})

@@ -1,4 +1,4 @@
-"""Clients that are made otherwise than usual: with a namespace, of a unit, traced, compressing."""
+"""Clients with special options: namespace, unit mode, message trace, compression."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from ..scenario import scenario
 from ..stage import Stage
 
 SECONDS = 150.0
-"""What a remoting client fails comes again after 10 s, of which waiting polls do not hear."""
+"""A message that a remoting client fails is redelivered after 10 s, which waiting polls do not notice."""
 
 
 def _made(s: Stage, name: str) -> str:
-    """A topic of this name, with one queue."""
+    """Create a topic of this name with one queue."""
     s.world.topic(name=name, kind="NORMAL", queues=1)
     s.wait_until(lambda: s.world.ask(*_route(name), to=s.world.namesrv).code == 0, f"the route of {name}")
     return name
@@ -30,7 +30,7 @@ def _route(topic: str) -> tuple[int, dict[str, object]]:
 
 @scenario("NamespaceUtil.wrapNamespace", protocol="remoting", modes={"concurrent"}, options={"namespace"}, passes=True)
 def a_namespace_is_written_before_names(s: Stage) -> None:
-    """Producer and consumer of a namespace use topics and groups with it before their names, and never see it."""
+    """A producer and a consumer with a namespace use names with it as prefix, and never see the prefix."""
     space, topic, group = s.world.new("namespace"), s.world.new(), s.world.new("group")
     inside, members = _made(s, f"{space}%{topic}"), f"{space}%{group}"
     s.world.group(name=members)
@@ -55,7 +55,7 @@ def _is_known(s: Stage, group: str) -> bool:
 
 @scenario("GrpcConverter.buildResource", protocol="grpc", verbs={"simple"}, options={"namespace"})
 def a_namespace_of_the_proxy_changes_nothing(s: Stage) -> None:
-    """A client of the gRPC protocol that has a namespace sends to, and receives from, the topics that it names."""
+    """A gRPC client with a namespace sends to and receives from the topics that it names, without a prefix."""
     space, topic, group = s.world.new("namespace"), s.topic(), s.group()
     producer, other = s.producer(topic, namespace=space), s.producer(topic)
     consumer = s.consumer(group, topic, "simple", namespace=space)
@@ -69,7 +69,10 @@ def a_namespace_of_the_proxy_changes_nothing(s: Stage) -> None:
 
 @scenario("ClientManageProcessor.heartBeat", modes={"concurrent"}, options={"unit_mode"})
 def a_unit_marks_what_it_makes(s: Stage) -> None:
-    """A topic that a producer of a unit creates has the mark of one, a retry topic of its consumers that of a group."""
+    """A topic created by a producer in unit mode has the unit flag.
+
+    The retry topic of a consumer in unit mode has the unit subscription flag.
+    """
     topic, group = s.world.new(), s.group()
     producer = s.producer(unit_mode=True)
     producer.send(topic, "hello")
@@ -86,7 +89,7 @@ def _flag(s: Stage, topic: str) -> Any:
 
 @scenario("SendMessageTraceHookImpl.sendMessageAfter", modes={"concurrent"}, options={"trace"})
 def a_message_is_traced(s: Stage) -> None:
-    """Traced clients tell of each message where it was sent, given and consumed, found in their topic by its id."""
+    """Traced clients store traces of each message's send, delivery and consumption, found by the message id."""
     topic, group = s.pair("concurrent")
     traces = s.topic()
     producer = s.producer(topic, trace=traces)
@@ -100,7 +103,7 @@ def a_message_is_traced(s: Stage) -> None:
 
 
 def _traces(s: Stage, topic: str, key: str) -> Sequence[str]:
-    """What is told of a message: the first word of each line that names it."""
+    """Return the kinds of a message's traces: the first word of each line that names the message."""
     lines = [line for each in _found(s, topic, key) for line in each.body.decode().split("\x02") if key in line]
     return sorted(line.split("\x01")[0] for line in lines)
 
@@ -114,7 +117,7 @@ def _found(s: Stage, topic: str, key: str) -> list[ReceivedMessage]:
 
 @scenario("CompressorFactory.getCompressor", modes={"concurrent"}, options={"compress"})
 def bodies_are_compressed_in_each_way(s: Stage) -> None:
-    """A body that the SDK compresses by LZ4, ZSTD or ZLIB is stored so, and arrives as it was."""
+    """A body that the SDK compresses with LZ4, ZSTD or ZLIB is stored compressed, and arrives unchanged."""
     topic, group = s.pair("concurrent")
     content = hashlib.sha512(b"body").hexdigest().encode() * 20
     consumer = s.consumer(group, topic, "concurrent")

@@ -1,4 +1,4 @@
-"""A broker that is killed, and its proxy with it, while consumers hold what they have not acknowledged."""
+"""Crashes of a broker and its proxy while consumers hold unacknowledged messages."""
 
 from ..actors import AWAIT_MS, Consumer, shown, text
 from ..drivers.process import DriverError, Fields
@@ -8,25 +8,25 @@ from ..targets.target import Capability
 from .broker_restart import see_clients_go_on
 
 OFTEN = {"flushConsumerOffsetInterval": "500"}
-"""How far groups are is written to a file so often, for the first time ten seconds after the start."""
+"""Interval at which the broker writes consumer offsets to a file; the first write is ten seconds after its start."""
 FIRST_WRITE_MS = 11_000
 WRITTEN_SECONDS = 5
-"""Ten times as long as it takes, for a busy machine."""
+"""Ten times the write interval, for busy machines."""
 SHORT_MS = 10_000
-"""The shortest that a proxy takes."""
+"""The shortest invisible duration that a proxy accepts."""
 LONG_MS = 120_000
-"""Longer than a broker is away, also on a busy machine."""
+"""Longer than a broker is down, even on a busy machine."""
 SECONDS = 120.0
 
 
 def _until_offsets_are_written(s: Stage) -> None:
-    """Let time pass until the broker writes offsets every now and then."""
+    """Wait until the broker writes offsets periodically."""
     booted_ms = int(s.world.runtime_info()["bootTimestamp"])
     s.world.wait(max(0, booted_ms + FIRST_WRITE_MS - s.place.now_ms()) / 1000)
 
 
 def _held(s: Stage, consumer: Consumer, count: int, invisible_ms: int) -> list[Fields]:
-    """Receive `count` messages without acknowledging."""
+    """Receive `count` messages without acknowledging them."""
     messages: list[Fields] = []
     while len(messages) < count:
         messages += s.finish(consumer.post_receive(invisible_ms), seconds=SECONDS)["messages"]
@@ -34,7 +34,7 @@ def _held(s: Stage, consumer: Consumer, count: int, invisible_ms: int) -> list[F
 
 
 def _acknowledge(s: Stage, consumer: Consumer, messages: list[Fields], seconds: float) -> None:
-    """Acknowledge as soon as there is a proxy that takes it, before `seconds` are over."""
+    """Acknowledge messages as soon as a proxy accepts it, within `seconds`."""
     problems: list[DriverError] = []
 
     def accepted() -> bool:
@@ -50,7 +50,7 @@ def _acknowledge(s: Stage, consumer: Consumer, messages: list[Fields], seconds: 
 
 @scenario("BrokerStartup.main", verbs={"send"}, protocol="remoting", capabilities={Capability.CRASH}, alone=True)
 def clients_go_on_after_a_crash(s: Stage) -> None:
-    """Producer and consumer live through a crash of the broker: nothing that was sent is lost."""
+    """A remoting producer and consumer survive a broker crash, and no message is lost."""
     see_clients_go_on(s, s.world.crash)
 
 
@@ -62,7 +62,10 @@ def clients_go_on_after_a_crash(s: Stage) -> None:
     alone=True,
 )
 def what_was_received_is_acknowledged_after_a_crash(s: Stage) -> None:
-    """What was acknowledged before a crash stays so, a handle of before is good after it, and the rest comes again."""
+    """After a crash acknowledged messages stay acknowledged, and unacknowledged ones are redelivered.
+
+    A receipt handle from before the crash remains valid.
+    """
     topic, group = s.pair("simple")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
@@ -77,8 +80,8 @@ def what_was_received_is_acknowledged_after_a_crash(s: Stage) -> None:
     s.world.wait(WRITTEN_SECONDS)
     s.world.crash()
     _acknowledge(s, consumer, late, max(1.0, LONG_MS / 1000 - watch.seconds))
-    # Not every SDK tells a proxy that has forgotten it what it is subscribed to; one that begins does. Its poll is long
-    # enough for what comes, because what a proxy gives to one that is over is lost for a while.
+    # Not every SDK sends its subscription again to a proxy that has lost it; a new consumer does. Its poll outlasts the
+    # redelivery, because messages that a proxy returns to an expired poll are lost for a while.
     other = s.consumer(group, topic, process=1, await_ms=4 * AWAIT_MS)
     s.wait_for(1, other, stem="left", seconds=SECONDS, passing=s.poll_step)
     s.settle(other)

@@ -1,4 +1,4 @@
-"""Messages that are delivered later."""
+"""Messages with delayed delivery."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,14 +11,14 @@ DAY_MS = 24 * 3600 * 1000
 
 
 def _delayed(s: Stage, kind: str = "DELAY") -> tuple[str, Producer, Consumer]:
-    """A new topic whose messages may be delayed, a producer of it, and a consumer."""
+    """Create a topic for delayed messages, its producer, and its consumer."""
     topic, group = s.topic(kind=kind), s.group()
     return topic, s.producer(topic), s.consumer(group, topic)
 
 
 @scenario("ScheduleMessageService.DeliverDelayedMessageTimerTask.executeOnTimeUp", verbs={"send"}, protocol="remoting")
 def a_delay_level(s: Stage) -> None:
-    """A message of delay level 2 comes five seconds after it was sent."""
+    """A message of delay level 2 arrives five seconds after it was sent."""
     topic, producer, consumer = _delayed(s)
     watch = s.stopwatch()
     producer.send(topic, "later", delay_level=2)
@@ -30,7 +30,7 @@ def a_delay_level(s: Stage) -> None:
 
 @scenario("TimerMessageStore.dequeue", verbs={"send"})
 def a_delivery_time(s: Stage) -> None:
-    """A message with a delivery time comes then."""
+    """A message with a delivery time arrives at that time."""
     topic, producer, consumer = _delayed(s)
     watch = s.stopwatch()
     reply = producer.send(topic, "later", deliver_at=s.place.now_ms() + 3000)
@@ -43,7 +43,7 @@ def a_delivery_time(s: Stage) -> None:
 
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
 def a_recalled_message(s: Stage) -> None:
-    """A message that is recalled before its delivery time does not come; one of the same time does."""
+    """A message that is recalled before its delivery time does not arrive; another one of about that time does."""
     topic, producer, consumer = _delayed(s)
     at = s.place.now_ms() + 5000
     recalled = producer.send(topic, "recalled", deliver_at=at)
@@ -56,7 +56,7 @@ def a_recalled_message(s: Stage) -> None:
 
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
 def a_recall_twice(s: Stage) -> None:
-    """A message may be recalled twice; both recalls tell its id, and it does not come."""
+    """Two recalls of the same message both return its id, and the message does not arrive."""
     topic, producer, consumer = _delayed(s)
     at = s.place.now_ms() + 5000
     recalled = producer.send(topic, "recalled", deliver_at=at)
@@ -70,7 +70,7 @@ def a_recall_twice(s: Stage) -> None:
 
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
 def a_recall_too_late(s: Stage) -> None:
-    """The recall of a message that was delivered is refused."""
+    """A recall of a message that was already delivered is rejected."""
     topic, producer, consumer = _delayed(s)
     sent = producer.send(topic, "delivered", deliver_at=s.place.now_ms() + 1500)
     s.wait_for(1, consumer)
@@ -79,7 +79,7 @@ def a_recall_too_late(s: Stage) -> None:
 
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
 def a_recall_of_another_topic(s: Stage) -> None:
-    """A recall that names another topic than its handle is refused, and the message comes."""
+    """A recall with another topic than that of its handle is rejected, and the message arrives."""
     topic, producer, consumer = _delayed(s)
     other = s.topic(kind="DELAY")
     sent = producer.send(topic, "kept", deliver_at=s.place.now_ms() + 3000)
@@ -90,7 +90,7 @@ def a_recall_of_another_topic(s: Stage) -> None:
 
 @scenario("HookUtils.transformTimerMessage", verbs={"send"})
 def a_time_that_is_past(s: Stage) -> None:
-    """A message whose delivery time was a minute ago comes at once."""
+    """A message with a delivery time one minute in the past arrives at once."""
     topic, producer, consumer = _delayed(s)
     watch = s.stopwatch()
     producer.send(topic, "late", deliver_at=s.place.now_ms() - 60_000)
@@ -101,7 +101,7 @@ def a_time_that_is_past(s: Stage) -> None:
 
 @scenario("HookUtils.transformTimerMessage", verbs={"send"})
 def a_time_that_is_refused(s: Stage) -> None:
-    """A message whose delivery time is forty days away is refused, the next one is not."""
+    """A message with a delivery time in forty days is rejected, and the next message is accepted."""
     topic, producer, consumer = _delayed(s)
     far = s.place.now_ms() + 40 * DAY_MS
     s.refusal("forty days", lambda: producer.send(topic, "never", deliver_at=far))
@@ -112,7 +112,7 @@ def a_time_that_is_refused(s: Stage) -> None:
 
 @scenario("TopicMessageType.parseFromMessageProperty", verbs={"send"})
 def a_delivery_time_with_a_message_group(s: Stage) -> None:
-    """A message that has a delivery time and a message group comes at its time, where the SDK allows both."""
+    """A message with a delivery time and a message group arrives at its time, if the SDK allows both."""
     topic, producer, consumer = _delayed(s)
     watch = s.stopwatch()
     at = s.place.now_ms() + 3000
@@ -130,7 +130,7 @@ def _is_refused(s: Stage, action: Callable[[], object]) -> bool:
 
 @scenario("HookUtils.handleScheduleMessage", verbs={"send"}, protocol="remoting")
 def a_delay_level_with_a_message_group(s: Stage) -> None:
-    """A message that has a delay level and a message group comes late, with its group; others do not wait for it."""
+    """A message with a delay level and a message group arrives late with its group; others do not wait for it."""
     topic, producer, consumer = _delayed(s)
     watch = s.stopwatch()
     producer.send(topic, "later", delay_level=2, group="one")
@@ -141,7 +141,7 @@ def a_delay_level_with_a_message_group(s: Stage) -> None:
 
 
 def _see_transaction(s: Stage, seconds: float, delay: Callable[[], dict[str, Any]]) -> None:
-    """Commit a transactional message that asks for a delay, and note whether it comes, now or later."""
+    """Commit a transactional message with a delay, and note if it arrives, at once or later."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     producer = s.producer(topic, check="UNKNOWN")
     consumer = s.consumer(group, topic)
@@ -151,25 +151,25 @@ def _see_transaction(s: Stage, seconds: float, delay: Callable[[], dict[str, Any
         s.wait_for(1, consumer, stem=body)
         s.world.wait(seconds)
     s.settle(consumer)
-    # Remoting SDKs do not wait for the answer to a commit, so the first two come in any order.
+    # Remoting SDKs do not wait for the response to a commit, so the first two arrive in any order.
     s.see("received", sorted(consumer.bodies))
 
 
 @scenario("TransactionalMessageBridge.parseHalfMessageInner", verbs={"send_tx"}, passes=True)
 def a_delivery_time_in_a_transaction(s: Stage) -> None:
-    """A transactional message with a delivery time never comes though it is committed, where an SDK allows both."""
+    """A transactional message with a delivery time never arrives although it is committed, if the SDK allows both."""
     _see_transaction(s, 6, lambda: {"deliver_at": s.place.now_ms() + 5000})
 
 
 @scenario("TransactionalMessageBridge.parseHalfMessageInner", verbs={"send_tx"}, protocol="remoting", passes=True)
 def a_delay_level_in_a_transaction(s: Stage) -> None:
-    """A transactional message with a delay level never comes though committed, unless its SDK takes it off."""
+    """A committed transactional message with a delay level never arrives, unless its SDK removes the level."""
     _see_transaction(s, 2, lambda: {"delay_level": 1})
 
 
 @scenario("DefaultMessageStore.asyncPutMessages", verbs={"send_batch"})
 def a_batch_of_timed_messages(s: Stage) -> None:
-    """Delivery times within a batch are not looked at, but for that of the first by a proxy: all wait for that."""
+    """A remoting batch ignores delivery times; in a gRPC batch all messages wait for that of the first."""
     topic, producer, consumer = _delayed(s)
     at = s.place.now_ms() + 5000
     batch = [{"topic": topic, "body": f"m{number}".encode(), "deliver_at": at + number} for number in range(2)]
@@ -184,7 +184,7 @@ def a_batch_of_timed_messages(s: Stage) -> None:
 
 @scenario("DefaultMessageStore.asyncPutMessages", verbs={"send_batch"}, protocol="remoting")
 def a_batch_of_delayed_messages(s: Stage) -> None:
-    """Delay levels within a batch are refused by an SDK, or not looked at."""
+    """Delay levels of the messages in a batch are rejected by the SDK, or ignored."""
     topic, producer, consumer = _delayed(s)
     batch = [{"topic": topic, "body": f"m{number}".encode(), "delay_level": 18} for number in range(2)]
     s.refusal("sent", lambda: producer.driver.call("send_batch", on=producer.name, messages=batch))
@@ -196,7 +196,7 @@ def a_batch_of_delayed_messages(s: Stage) -> None:
 
 @scenario("HookUtils.transformTimerMessage", verbs={"send"})
 def a_delay_in_seconds(s: Stage) -> None:
-    """A message with the property TIMER_DELAY_SEC comes after so many seconds, where an SDK lets it be set."""
+    """A message with the property TIMER_DELAY_SEC arrives after that many seconds, if the SDK allows it."""
     topic, producer, consumer = _delayed(s, "NORMAL" if s.grpc else "DELAY")
     watch = s.stopwatch()
     if _is_refused(s, lambda: producer.send(topic, "later", props={"TIMER_DELAY_SEC": "3"})):
@@ -207,7 +207,10 @@ def a_delay_in_seconds(s: Stage) -> None:
 
 @scenario("TimerMessageStore.doEnqueue", verbs={"send"}, protocol="remoting")
 def a_message_is_cancelled_by_another(s: Stage) -> None:
-    """A message with TIMER_DEL_UNIQKEY takes off the one that it names, and does not come; others of the time do."""
+    """A message with TIMER_DEL_UNIQKEY cancels the message that it names, and does not arrive itself.
+
+    Other messages of that time arrive.
+    """
     topic, producer, consumer = _delayed(s)
     at = s.place.now_ms() + 5000
     cancelled = producer.send(topic, "cancelled", deliver_at=at)

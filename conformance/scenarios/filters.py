@@ -1,4 +1,4 @@
-"""Subscriptions that want only some of a topic's messages."""
+"""Subscriptions to only some of a topic's messages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,21 +10,21 @@ from ..stage import Stage
 from .retry import SECONDS, SHORT_LEVELS
 
 Expression = str | Mapping[str, str]
-"""Tags as a text, or `expr` and `type`."""
+"""Tags as a string, or `expr` and `type`."""
 
 
 def _filtered(
     s: Stage, count: int, expression: Expression, messages: Sequence[tuple[str, Fields]], style: Style | None = None
 ) -> Any:
-    """The bodies that come through, which should be so many; the last message must."""
+    """Return the bodies of the received messages, which should be `count`; the last message must arrive."""
     topic, group = s.pair(style or s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, {topic: expression}, style)
     more = {"group": "one"} if style == "orderly" else {}
     for content, fields in messages:
         producer.send(topic, content, **fields, **more)
-    # One queue: when the last one is here, all before it were decided upon. Another thread of the client may still be
-    # about to hand one of them out.
+    # There is one queue: once the last message has arrived, all earlier ones have been filtered. Another client thread
+    # may still be about to deliver one of them.
     s.wait_for(1, consumer, stem=messages[-1][0])
     s.wait_for(count, consumer)
     return sorted(consumer.bodies)
@@ -42,13 +42,13 @@ _TAGGED: Sequence[tuple[str, Fields]] = [
 
 @scenario("ExpressionMessageFilter.isMatchedByConsumeQueue", verbs={"send"})
 def one_tag_is_wanted(s: Stage) -> None:
-    """A subscription to one tag is given the messages of that tag and no others."""
+    """A subscription to one tag receives the messages with that tag and no others."""
     s.see("received", _filtered(s, 2, "red", _TAGGED))
 
 
 @scenario("FilterAPI.buildSubscriptionData", verbs={"send"})
 def one_of_two_tags_is_wanted(s: Stage) -> None:
-    """A subscription to `red || blue` is given the messages of both tags."""
+    """A subscription to `red || blue` receives the messages with either tag."""
     s.see("received", _filtered(s, 3, "red || blue", _TAGGED))
 
 
@@ -66,7 +66,7 @@ _NO_SQL = "its subscriptions take tags only"
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", verbs={"send"}, without={"cpp": _NO_SQL})
 def an_expression_over_properties(s: Stage) -> None:
-    """A subscription by SQL92 is given the messages whose properties make it true."""
+    """A subscription with an SQL92 expression receives the messages whose properties satisfy it."""
     s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED))
 
 
@@ -78,30 +78,30 @@ _HASHED: Sequence[tuple[str, Fields]] = [
     ("other case", {"tag": "aaaa"}),
     ("last", {"tag": "AaAa"}),
 ]
-"""Three tags that have one hash."""
+"""Three tags with the same hash."""
 
 
 @scenario("PullAPIWrapper.processPullResult", verbs={"send"})
 def a_tag_of_the_same_hash_is_not_wanted(s: Stage) -> None:
-    """A message whose tag has only the hash of the wanted one comes from the broker, and is left out on the way."""
+    """A message whose tag only has the hash of the wanted tag passes the broker; the SDK or the proxy drops it."""
     s.see("received", _filtered(s, 2, "AaAa", _HASHED))
 
 
 @scenario("PullAPIWrapper.processPullResult", verbs={"send"})
 def two_tags_of_one_hash_are_wanted(s: Stage) -> None:
-    """Of three tags with one hash a subscription is given the messages of the two that it names."""
+    """A subscription to two of three tags with the same hash receives only the messages with those two."""
     s.see("received", _filtered(s, 3, "AaBB || AaAa", _HASHED))
 
 
 @scenario("FilterAPI.buildSubscriptionData", verbs={"send"})
 def a_list_of_tags_is_written_oddly(s: Stage) -> None:
-    """Blanks around tags of a list do not count, and empty ones are left out."""
+    """Blanks around tags and empty tags in a list of tags are ignored."""
     s.see("received", _filtered(s, 3, "  red  ||||blue|| ", _TAGGED))
 
 
 @scenario("ConsumerGroupInfo.updateSubscription", verbs={"send"})
 def a_subscription_that_has_changed(s: Stage) -> None:
-    """A group whose consumer comes back wanting another tag goes on where it was, with what that tag finds."""
+    """A consumer that returns with another tag continues at its group's offset, with the messages of that tag."""
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     for label, wanted in (("first", "red"), ("then", "blue")):
@@ -117,7 +117,10 @@ def a_subscription_that_has_changed(s: Stage) -> None:
 
 @scenario("PopMessageProcessor.popMsgFromQueue", verbs={"simple", "receive"})
 def two_consumers_of_a_group_want_different_tags(s: Stage) -> None:
-    """What the one that receives first does not want is passed over, and the other one is not given it either."""
+    """A message that the first receiving consumer of a group filters out is skipped.
+
+    The group's other consumer does not receive it, although the tag matches.
+    """
     topic, group = s.pair("simple")
     producer = s.producer(topic)
     consumers = {wanted: s.consumer(group, {topic: wanted}) for wanted in ("red", "blue")}
@@ -131,25 +134,25 @@ def two_consumers_of_a_group_want_different_tags(s: Stage) -> None:
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"concurrent"}, without={"cpp": _NO_SQL})
 def an_expression_of_a_concurrent_consumer(s: Stage) -> None:
-    """A concurrent consumer by SQL92 is given the messages whose properties make it true."""
+    """A concurrent consumer with an SQL92 expression receives the messages whose properties satisfy it."""
     s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "concurrent"))
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"orderly"}, without={"cpp": _NO_SQL})
 def an_expression_of_an_orderly_consumer(s: Stage) -> None:
-    """An orderly consumer by SQL92 is given the messages whose properties make it true."""
+    """An orderly consumer with an SQL92 expression receives the messages whose properties satisfy it."""
     s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "orderly"))
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"broadcast"}, without={"cpp": _NO_SQL})
 def an_expression_of_a_broadcasting_consumer(s: Stage) -> None:
-    """A broadcasting consumer by SQL92 is given the messages whose properties make it true."""
+    """A broadcasting consumer with an SQL92 expression receives the messages whose properties satisfy it."""
     s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "broadcast"))
 
 
 @scenario("PopMessageProcessor.popMsgFromQueue", modes={"pop"})
 def an_expression_of_a_popping_consumer(s: Stage) -> None:
-    """A consumer that pops by SQL92 is given the messages whose properties make it true."""
+    """A popping consumer with an SQL92 expression receives the messages whose properties satisfy it."""
     s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "pop"))
 
 
@@ -159,13 +162,13 @@ def an_expression_of_a_popping_consumer(s: Stage) -> None:
     without={"cpp": _NO_SQL, "go-remoting": "its pull consumer asks by the expression as if that were a tag"},
 )
 def an_expression_of_a_lite_consumer(s: Stage) -> None:
-    """A consumer that polls by SQL92 is given the messages whose properties make it true."""
+    """A polling consumer with an SQL92 expression receives the messages whose properties satisfy it."""
     s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "lite"))
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"orderly"})
 def tags_of_an_orderly_consumer(s: Stage) -> None:
-    """An orderly consumer by tags is given their messages, and none whose tag has only the hash of one of them."""
+    """An orderly consumer receives the messages with its tags, and none whose tag only has the hash of one."""
     s.see("received", _filtered(s, 3, "AaAa || red", [*_HASHED[:-1], *_TAGGED], "orderly"))
 
 
@@ -177,7 +180,7 @@ def tags_of_an_orderly_consumer(s: Stage) -> None:
     without={"cpp": _NO_SQL},
 )
 def what_an_expression_found_comes_again(s: Stage) -> None:
-    """A message that came by SQL92 and was failed comes again."""
+    """A message that matched an SQL92 expression is redelivered after its consumption failed."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, {topic: _RED_OR_TAGGED}, "concurrent", fail={"large red": 1})
@@ -194,7 +197,7 @@ def what_an_expression_found_comes_again(s: Stage) -> None:
 
 @scenario("MQClientInstance.checkClientInBroker", protocol="remoting", modes={"concurrent"}, without={"cpp": _NO_SQL})
 def a_consumer_starts_with_what_cannot_be_read(s: Stage) -> None:
-    """A Java consumer lets the broker look at its SQL92 expression first, and does not start if that is no good."""
+    """A Java consumer has the broker check its SQL92 expression first, and does not start if it is invalid."""
     topic, group = s.pair("concurrent")
     unreadable = {"expr": "colour = = 'red'", "type": "SQL92"}
     s.refusal("start", lambda: s.consumer(group, {topic: unreadable}, "concurrent"))
@@ -202,7 +205,7 @@ def a_consumer_starts_with_what_cannot_be_read(s: Stage) -> None:
 
 @scenario("SqlFilter.compile", verbs={"simple"})
 def an_expression_that_cannot_be_read(s: Stage) -> None:
-    """A receive with an SQL92 expression that does not parse is refused."""
+    """A receive with an SQL92 expression that does not parse is rejected."""
     topic, group = s.pair("simple")
 
     def receive() -> None:

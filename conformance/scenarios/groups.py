@@ -1,4 +1,4 @@
-"""Consumers of one group share, groups are given everything each, and who leaves is replaced."""
+"""Consumers of one group share messages, each group receives all messages, and a consumer that leaves is replaced."""
 
 import itertools
 
@@ -9,9 +9,12 @@ from ..stage import Stage
 
 ROUNDS_MAX = 60
 OVERLAP_SECONDS = 0.3
-"""What two owners of a queue were both given comes within this time."""
+"""Messages delivered to both owners of a queue arrive within this time."""
 HAND_OVER_SECONDS = 150.0
-"""What an abandoned long poll was handed comes again after a minute, and so does the lock of an ordered queue."""
+"""Messages delivered to an abandoned long poll are redelivered after a minute.
+
+The lock of an ordered queue expires after a minute as well.
+"""
 
 
 def _share_and_hand_over(s: Stage, style: Style) -> None:
@@ -25,8 +28,8 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
             ordered = {"group": f"group-{number}"} if style == "orderly" else {}
             producer.send_numbered(topic, 1, f"{stem}{number}-", **ordered)
 
-    # Only a round that was shared, with nothing given to both, tells that the group has settled: for a moment a queue
-    # has two owners, the one that has taken it and the one that has not let go of it.
+    # Only a shared round, with no message delivered to both, proves that the group has settled: for a moment a queue
+    # has two owners, the new one and the one that has not released it yet.
     for number in itertools.count():
         stem = f"probe{number}-"
         probe(stem)
@@ -39,12 +42,12 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
         s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
     both = send_bulk(producer, topic, style, stem="both-")
     s.wait_for(COUNT, rest, leaver, stem="both-", seconds=HAND_OVER_SECONDS)
-    # The last answers of listeners shall be acknowledged: who leaves before that leaves messages to come again.
+    # Wait for the last acknowledgements: a consumer that leaves before them leaves messages to be redelivered.
     s.settle(rest, leaver)
-    if style != "pop":  # whose offsets are the broker's own
+    if style != "pop":  # the broker itself keeps the offsets of these
         s.until_committed(topic, group)
     s.leave(leaver)
-    # They lie in queues of which some were the leaver's, and nobody has taken those over yet.
+    # Some of these are in the leaver's former queues, which the other consumer has not taken over yet.
     alone = send_bulk(producer, topic, style, stem="alone-")
     s.wait_for(COUNT, rest, stem="alone-", seconds=HAND_OVER_SECONDS, passing=s.poll_step)
     s.settle(rest)
@@ -52,7 +55,7 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
     s.see("shared", comparison(both, shares))
     s.see("both had some", all(shares))
     seen = comparison(alone, [rest.of("alone-"), leaver.of("alone-")])
-    # The attempt is the second one of what an abandoned poll was handed first.
+    # Messages first delivered to an abandoned poll arrive with attempt 2.
     s.see("handed over", {name: value for name, value in seen.items() if name != "attempts"})
     if style == "orderly":
         s.see("order", {"shared": order_of(in_turn(shares)), "handed over": order_of(rest.of("alone-"))})
@@ -60,13 +63,13 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
 
 @scenario("PopMessageProcessor.processRequest", verbs={"simple"})
 def two_simple_consumers(s: Stage) -> None:
-    """Two simple consumers of a group share what comes, and one goes on alone when the other is closed."""
+    """Two simple consumers of a group share the messages, and one continues alone when the other is closed."""
     _share_and_hand_over(s, "simple")
 
 
 @scenario("RebalanceImpl.rebalanceByTopic", modes={"concurrent"})
 def two_concurrent_consumers(s: Stage) -> None:
-    """Two concurrent push consumers of a group share what comes, and one goes on alone when the other is closed."""
+    """Two concurrent push consumers of a group share the messages, and one continues alone when the other is closed."""
     _share_and_hand_over(s, "concurrent")
 
 
@@ -79,25 +82,25 @@ def two_concurrent_consumers(s: Stage) -> None:
     },
 )
 def two_orderly_consumers(s: Stage) -> None:
-    """Two orderly push consumers of a group share what comes, and one goes on alone when the other is closed."""
+    """Two orderly push consumers of a group share the messages, and one continues alone when the other is closed."""
     _share_and_hand_over(s, "orderly")
 
 
 @scenario("QueryAssignmentProcessor.doLoadBalance", modes={"pop"})
 def two_popping_consumers(s: Stage) -> None:
-    """Two popping push consumers of a group share what comes, and one goes on alone when the other is closed."""
+    """Two popping push consumers of a group share the messages, and one continues alone when the other is closed."""
     _share_and_hand_over(s, "pop")
 
 
 @scenario("DefaultLitePullConsumerImpl.updateAssignedMessageQueue", verbs={"lite", "poll", "commit"})
 def two_lite_consumers(s: Stage) -> None:
-    """Two lite pull consumers of a group share what comes, and one goes on alone when the other is closed."""
+    """Two lite pull consumers of a group share the messages, and one continues alone when the other is closed."""
     _share_and_hand_over(s, "lite")
 
 
 @scenario("ConsumerOffsetManager.commitOffset", verbs={"send"})
 def two_groups_get_everything_each(s: Stage) -> None:
-    """Two groups that are subscribed to a topic are given all of its messages each."""
+    """Two groups subscribed to a topic each receive all of its messages."""
     topic = s.topic(queues=QUEUES)
     producer = s.producer(topic)
     consumers = [s.consumer(s.group(), topic, process=number) for number in range(2)]

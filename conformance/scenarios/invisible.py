@@ -1,4 +1,4 @@
-"""Messages that are received and not acknowledged."""
+"""Received messages that are not acknowledged."""
 
 from functools import partial
 
@@ -13,13 +13,13 @@ SECONDS = 60.0
 
 
 def _ready(s: Stage) -> tuple[str, Producer, Consumer]:
-    """A topic, a producer, and a simple consumer that reads it."""
+    """Create a topic, a producer, and a simple consumer that reads it."""
     topic, group = s.pair("simple")
     return topic, s.producer(topic), s.consumer(group, topic)
 
 
 def _received(s: Stage, consumer: Consumer, count: int) -> list[Fields]:
-    """Receive until `count` messages are there."""
+    """Receive until there are `count` messages."""
     messages: list[Fields] = []
     while len(messages) < count:
         pending = consumer.post_receive(SHORTEST_MS)
@@ -29,7 +29,7 @@ def _received(s: Stage, consumer: Consumer, count: int) -> list[Fields]:
 
 @scenario("PopReviveService.reviveRetry", verbs={"simple", "receive"}, passes=True)
 def it_comes_again_when_nobody_acknowledges(s: Stage) -> None:
-    """A received message comes again after its invisible time, unless it is acknowledged."""
+    """A received message is redelivered after its invisible duration, unless it is acknowledged."""
     topic, producer, consumer = _ready(s)
     producer.send(topic, "left")
     producer.send(topic, "done")
@@ -43,7 +43,7 @@ def it_comes_again_when_nobody_acknowledges(s: Stage) -> None:
 
 @scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, passes=True)
 def its_invisible_time_is_made_shorter(s: Stage) -> None:
-    """A message whose invisible time is changed from an hour to ten seconds is received again soon."""
+    """A message whose invisible duration is changed from an hour to ten seconds is redelivered soon."""
     topic, producer, consumer = _ready(s)
     producer.send(topic, "left")
     [message] = consumer.receive(3_600_000)
@@ -55,7 +55,7 @@ def its_invisible_time_is_made_shorter(s: Stage) -> None:
 
 @scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, passes=True)
 def its_invisible_time_is_made_longer(s: Stage) -> None:
-    """A message whose invisible time is changed from ten seconds to forty comes again after those that were left."""
+    """A message whose invisible duration is changed from ten seconds to forty is redelivered after unchanged ones."""
     topic, producer, consumer = _ready(s)
     producer.send(topic, "left")
     producer.send(topic, "kept")
@@ -71,7 +71,7 @@ def its_invisible_time_is_made_longer(s: Stage) -> None:
 
 @scenario("AckMessageActivity.processAckMessage", verbs={"simple", "receive", "ack"}, passes=True)
 def it_is_acknowledged_too_late(s: Stage) -> None:
-    """The handle of a message that has come again is good for nothing any more, the new one is."""
+    """The receipt handle of a message that was redelivered no longer has an effect; the new one does."""
     topic, producer, consumer = _ready(s)
     producer.send(topic, "left")
     old = _received(s, consumer, 1)

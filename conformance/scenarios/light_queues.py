@@ -1,4 +1,4 @@
-"""Light queues (LMQ) through SDKs, for which they are topics like others once the name server knows them."""
+"""Light queues (LMQ) through SDKs, which treat them as ordinary topics once the name server knows them."""
 
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC, LMQ_PREFIX
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -11,7 +11,7 @@ LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
 
 
 def _made(s: Stage) -> str:
-    """A new light queue that has a route."""
+    """Create a light queue that has a route."""
     world = s.world
     name = LMQ_PREFIX + world.new("light")
     fields = {"topic": name, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
@@ -30,7 +30,7 @@ def _made(s: Stage) -> str:
     without={"go-remoting": "its listener is given nothing of a light queue, in front of 5.3.3 as well"},
 )
 def a_light_queue_is_consumed(s: Stage) -> None:
-    """A push consumer is given what names its light queue, with topic and offset of where the message was sent."""
+    """A push consumer of a light queue receives the messages that name it, with their original topic and offset."""
     topic, name, group = s.topic(queues=1), _made(s), s.group()
     producer = s.producer(topic)
     props = {"INNER_MULTI_DISPATCH": name}

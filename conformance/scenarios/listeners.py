@@ -11,21 +11,21 @@ from ..stage import Stage
 from .order import send_four
 
 SECONDS = 240.0
-"""The slowest: Java looks for hanging listeners every minute, and what it sends back comes after 10 s."""
+"""The slowest case: Java checks for hanging listeners every minute, and redelivers a message sent back after 10 s."""
 HANG_SECONDS = 6
 SUSPEND_SECONDS = 3
 FOREVER_MS = 600_000
 BRIEF_SECONDS = 3
 LEAVE_SECONDS = 3
-"""Within this time the proxy is told that a client is gone, by an SDK that tells so before its listener returns."""
+"""Within this time the proxy learns that a client has left, if the SDK reports it before its listener returns."""
 SOON_SECONDS = 55
-"""What nobody has given back comes again after a minute."""
+"""A message that was not released is redelivered after a minute."""
 TOGETHER_SECONDS = 5
-"""What was given back at once comes within this time."""
+"""Messages released at once are redelivered within this time."""
 TICK_SECONDS = 0.5
 _CONCURRENT_LIMIT_MS = 60_000
 _POP_LIMIT_MS = 5000
-"""The shortest that the Java SDK takes: whole minutes of a concurrent consumer, and 5 s of a popping one."""
+"""Shortest consume timeouts of the Java SDK: whole minutes for a concurrent consumer, 5 s for a popping one."""
 _NO_LIMIT = "its listeners may take as long as they like"
 _NO_RETRY = "it never tries a failed message of an ordered group again"
 
@@ -43,7 +43,7 @@ def _seconds(first: Fields, second: Fields) -> float:
 
 @scenario("ConsumeMessageConcurrentlyService.submitConsumeRequest", modes={"concurrent"}, outcomes={"hang"})
 def others_come_while_one_hangs(s: Stage) -> None:
-    """While a listener hangs over a message, others are given to it; the first one counts as consumed at its end."""
+    """While a listener hangs on a message, others arrive; the first counts as consumed when the listener returns."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", hang_ms={"slow": HANG_SECONDS * 1000})
@@ -56,7 +56,7 @@ def others_come_while_one_hangs(s: Stage) -> None:
 
 @scenario("ConsumeMessageOrderlyService.ConsumeRequest.run", modes={"orderly"}, outcomes={"hang"})
 def nothing_comes_while_an_orderly_listener_hangs(s: Stage) -> None:
-    """While an orderly listener hangs over a message, the next one of its message group waits."""
+    """While an orderly listener hangs on a message, the next one of its message group waits."""
     topic, group = s.pair("orderly")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "orderly", hang_ms={"slow": SUSPEND_SECONDS * 1000})
@@ -84,7 +84,7 @@ def _again_while_it_hangs(s: Stage, consumer: Consumer, *, passing: float = 0) -
     "ReceiveMessageActivity.receiveMessage", modes={"concurrent"}, outcomes={"hang"}, protocol="grpc", passes=True
 )
 def a_message_comes_again_while_a_grpc_listener_hangs(s: Stage) -> None:
-    """A message over which a gRPC listener hangs for more than a minute comes again: the proxy does not renew it."""
+    """A message on which a gRPC listener hangs for over a minute is redelivered: the proxy does not renew it."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", begin=True, hang_ms={"slow": FOREVER_MS})
@@ -102,7 +102,7 @@ def a_message_comes_again_while_a_grpc_listener_hangs(s: Stage) -> None:
     without={"go-remoting": _NO_LIMIT, "cpp": _NO_LIMIT},
 )
 def a_message_is_sent_back_while_a_java_listener_hangs(s: Stage) -> None:
-    """A message over which a listener of the Java SDK hangs for more than its time is sent back and comes again."""
+    """A message on which a Java listener hangs for more than its consume timeout is sent back and redelivered."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(
@@ -114,7 +114,7 @@ def a_message_is_sent_back_while_a_java_listener_hangs(s: Stage) -> None:
 
 @scenario("ConsumeMessagePopConcurrentlyService.ConsumeRequest.run", modes={"pop"}, outcomes={"hang"})
 def a_popped_message_comes_again_while_a_listener_hangs(s: Stage) -> None:
-    """A popped message over which a listener hangs for more than its invisible time comes again."""
+    """A popped message on which a listener hangs for more than its invisible duration is redelivered."""
     topic, group = s.pair("pop")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "pop", begin=True, hang_ms={"slow": FOREVER_MS}, consume_ms=_POP_LIMIT_MS)
@@ -122,18 +122,18 @@ def a_popped_message_comes_again_while_a_listener_hangs(s: Stage) -> None:
     _again_while_it_hangs(s, consumer)
 
 
-# --- closed while it hangs
+# --- close while the listener hangs
 
 
 @scenario(
     "DefaultReceiptHandleManager.clearGroup", modes={"concurrent"}, outcomes={"hang"}, protocol="grpc", passes=True
 )
 def a_grpc_consumer_is_closed_while_its_listener_hangs(s: Stage) -> None:
-    """What a gRPC listener hangs over when its consumer is closed comes to another one of its group.
+    """A message on which a closed gRPC consumer's listener hangs is delivered to another consumer of its group.
 
-    At once where the SDK leaves its listener and tells the proxy that the client is gone, else after the minute that
-    the message was handed out for, or not for long where the proxy renews that. What it has done by the end of a short
-    hang counts where the SDK waits for it.
+    It arrives at once if the SDK abandons its listener and tells the proxy that the client has left. Otherwise it
+    arrives after its invisible duration of one minute, or much later if the proxy renews it. A result at the end of a
+    short hang counts if the SDK waits for it.
     """
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
@@ -146,13 +146,13 @@ def a_grpc_consumer_is_closed_while_its_listener_hangs(s: Stage) -> None:
     closing = leaver.post_close()
     members = {"consumerGroup": group}
     s.comes(lambda: s.world.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, members).code != 0, seconds=LEAVE_SECONDS)
-    # A receive that the closed consumer has left waiting takes this, or what comes back would be given to it.
+    # A receive that the closed consumer has left waiting takes this message instead of the redelivered one.
     producer.send(topic, "tick")
     s.idle(TICK_SECONDS)
     other = s.consumer(group, topic, "concurrent", process=1)
 
     def given(body: str) -> list[Fields]:
-        # What comes back wakes no poll, so something else does.
+        # A redelivery wakes no poll, but this message does.
         producer.send(topic, "tick")
         s.idle(TICK_SECONDS)
         return other.of(body)
@@ -172,7 +172,7 @@ def a_grpc_consumer_is_closed_while_its_listener_hangs(s: Stage) -> None:
 
 @scenario("ConsumeMessageConcurrentlyService.ConsumeRequest.run", modes={"concurrent"}, outcomes={"throw"}, passes=True)
 def a_listener_throws(s: Stage) -> None:
-    """A listener that throws has failed its message, which comes again."""
+    """A message whose listener throws counts as failed and is redelivered."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", throw={"bad": 1})
@@ -184,7 +184,7 @@ def a_listener_throws(s: Stage) -> None:
 
 @scenario("ConsumeMessagePopConcurrentlyService.ConsumeRequest.run", modes={"pop"}, outcomes={"throw"})
 def a_listener_throws_at_a_popped_message(s: Stage) -> None:
-    """A listener that throws has failed a popped message, which comes again."""
+    """A popped message whose listener throws counts as failed and is redelivered."""
     topic, group = s.pair("pop")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "pop", throw={"bad": 1})
@@ -200,7 +200,7 @@ def a_listener_throws_at_a_popped_message(s: Stage) -> None:
     without={"node": _NO_RETRY},
 )
 def an_orderly_listener_throws(s: Stage) -> None:
-    """An orderly listener that throws is given the same message again, before the next one where the SDK waits."""
+    """A message whose orderly listener throws is redelivered, before the next message if the SDK waits."""
     topic, group = s.pair("orderly")
     send_four(s, topic)
     consumer = s.consumer(group, topic, "orderly", throw={"m-1": 1})
@@ -213,7 +213,7 @@ def an_orderly_listener_throws(s: Stage) -> None:
 
 @scenario("ConsumeMessageOrderlyService.processConsumeResult", modes={"orderly"}, outcomes={"suspend"})
 def an_orderly_listener_suspends_its_queue(s: Stage) -> None:
-    """An orderly listener that suspends its queue is given the same message again after the pause, then the next."""
+    """A message whose orderly listener suspends the queue is redelivered after the pause, before the next message."""
     topic, group = s.pair("orderly")
     send_four(s, topic)
     consumer = s.consumer(group, topic, "orderly", suspend={"m-1": 1}, suspend_ms=SUSPEND_SECONDS * 1000)

@@ -1,4 +1,4 @@
-"""Consumers that poll, seek and commit by themselves."""
+"""Lite pull consumers, which poll, seek and commit explicitly."""
 
 from ..actors import Consumer, text
 from ..scenario import scenario
@@ -6,7 +6,7 @@ from ..stage import Stage
 
 
 def _polled(s: Stage, consumer: Consumer, last: str) -> list[str]:
-    """Poll until a message with this body is there, and return all bodies."""
+    """Poll until a message with body `last` arrives, and return all bodies."""
     bodies: list[str] = []
 
     def look() -> bool:
@@ -19,7 +19,7 @@ def _polled(s: Stage, consumer: Consumer, last: str) -> list[str]:
 
 @scenario("DefaultLitePullConsumerImpl.seek", verbs={"lite", "poll", "seek"})
 def it_seeks(s: Stage) -> None:
-    """A consumer that seeks back is given everything from there once more."""
+    """A consumer that seeks back receives all messages from that offset again."""
     topic, group = s.pair("lite")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "lite")
@@ -31,7 +31,7 @@ def it_seeks(s: Stage) -> None:
 
 @scenario("ConsumerManageProcessor.queryConsumerOffset", verbs={"lite", "poll", "commit", "offsets"})
 def it_commits(s: Stage) -> None:
-    """What was polled counts as consumed when it is committed, not before."""
+    """Polled messages count as consumed once they are committed, not before."""
     topic, group = s.pair("lite")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "lite")

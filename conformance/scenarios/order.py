@@ -1,4 +1,4 @@
-"""Messages in order."""
+"""Ordered messages."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -11,21 +11,21 @@ from ..stage import Stage
 
 SECONDS = 150.0
 INVISIBLE_MS = 10_000
-"""The shortest that a proxy takes."""
+"""The shortest invisible duration that a proxy accepts."""
 LONGER_MS = 20_000
 
 
 def send_four(s: Stage, topic: str) -> None:
-    """Send `m-0` to `m-3` of one message group, for a consumer that comes later.
+    """Send `m-0` to `m-3` of one message group, for a consumer that starts later.
 
-    What an SDK that does not wait is given next depends on what it took along with the message that fails.
+    If an SDK does not wait for a failed message, its next message depends on those that it received together with it.
     """
     s.producer(topic).send_numbered(topic, 4, "m-", group="one")
 
 
 @scenario("ConsumeMessageOrderlyService.ConsumeRequest.run", modes={"orderly"})
 def each_message_group_in_order(s: Stage) -> None:
-    """An orderly push consumer is given the messages of each message group in the order of sending."""
+    """An orderly push consumer receives the messages of each message group in the order of sending."""
     topic, group = s.pair("orderly", queues=QUEUES)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "orderly")
@@ -37,7 +37,7 @@ def each_message_group_in_order(s: Stage) -> None:
 
 @scenario("PopMessageProcessor.popMsgFromQueue", verbs={"simple"})
 def an_ordered_group_waits_for_acknowledgement(s: Stage) -> None:
-    """A simple consumer of an ordered group is given the next messages only after those that it holds."""
+    """A simple consumer of an ordered group receives the next messages only after it acknowledges those it holds."""
     topic, group = s.pair("orderly")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
@@ -52,7 +52,7 @@ def an_ordered_group_waits_for_acknowledgement(s: Stage) -> None:
 
 
 def _two_of_three(s: Stage) -> tuple[Consumer, list[Fields]]:
-    """A simple consumer of an ordered group and what it holds: m0 and m1, while m2 waits behind them."""
+    """Return a simple consumer of an ordered group that holds m0 and m1, while m2 waits behind them."""
     topic, group = s.pair("orderly")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
@@ -63,7 +63,7 @@ def _two_of_three(s: Stage) -> tuple[Consumer, list[Fields]]:
 
 
 def _next(s: Stage, consumer: Consumer, count: int = 16) -> list[dict[str, object]]:
-    """What the next receive that is given something is given, which is acknowledged."""
+    """Acknowledge and return the messages of the next receive that returns some."""
     messages: list[Fields] = []
     while not messages:
         messages = s.finish(consumer.post_receive(INVISIBLE_MS, count), seconds=SECONDS)["messages"]
@@ -73,7 +73,7 @@ def _next(s: Stage, consumer: Consumer, count: int = 16) -> list[dict[str, objec
 
 @scenario("ConsumerOrderInfoManager.commitAndNext", verbs={"simple", "receive"}, passes=True)
 def the_second_of_two_is_acknowledged(s: Stage) -> None:
-    """Acknowledging the second of two ordered messages lets nobody pass: both come again, and then the next."""
+    """If only the second of two ordered messages is acknowledged, both are redelivered, and then the next."""
     consumer, [_, second] = _two_of_three(s)
     consumer.ack([second])
     held = s.finish(consumer.post_receive(INVISIBLE_MS))
@@ -83,7 +83,7 @@ def the_second_of_two_is_acknowledged(s: Stage) -> None:
 
 @scenario("ConsumerOrderInfoManager.updateNextVisibleTime", verbs={"simple", "receive", "invisible"}, passes=True)
 def the_invisible_time_of_an_ordered_message_is_changed(s: Stage) -> None:
-    """An ordered message whose invisible time is made longer keeps those behind it back until it comes again."""
+    """An ordered message whose invisible duration is extended holds back the following ones until it is redelivered."""
     consumer, [first, second] = _two_of_three(s)
     consumer.driver.call("invisible", on=consumer.name, h=first["h"], ms=LONGER_MS)
     consumer.ack([second])
@@ -99,7 +99,7 @@ def the_invisible_time_of_an_ordered_message_is_changed(s: Stage) -> None:
     without={"node": "it never tries a failed message of an ordered group again"},
 )
 def a_failed_message_comes_again(s: Stage) -> None:
-    """An orderly push consumer that fails a message once is given it again; the order holds where the SDK waits."""
+    """A message that an orderly push consumer fails once is redelivered, in order if the SDK waits."""
     topic, group = s.pair("orderly")
     send_four(s, topic)
     consumer = s.consumer(group, topic, "orderly", fail={"m-1": 1})
@@ -116,7 +116,7 @@ def a_failed_message_comes_again(s: Stage) -> None:
     },
 )
 def a_message_that_always_fails_is_skipped(s: Stage) -> None:
-    """A message that fails as often as it may goes to the dead letter queue, and the next of its message group come."""
+    """A message that always fails goes to the dead letter queue, and the next ones of its message group arrive."""
     topic, group = s.topic(kind="FIFO"), s.group(orderly=True, retryMaxTimes=1)
     send_four(s, topic)
     more = {} if s.grpc else {"max_reconsume": 1}
@@ -129,5 +129,5 @@ def a_message_that_always_fails_is_skipped(s: Stage) -> None:
         return answer.code == 0 and answer["offset"] == "1"
 
     s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=SECONDS)
-    s.settle(consumer)  # its last call may be told after what came of it
+    s.settle(consumer)  # the driver may report the last call after its effect
     s.see("received", [[text(message), message["attempt"], message["ok"]] for message in consumer.messages])

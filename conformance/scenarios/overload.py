@@ -1,4 +1,4 @@
-"""Brokers that take nothing, or not all of it: what SDKs make of being told so."""
+"""Brokers that reject sends or accept only some of them, and the reactions of SDKs."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +14,7 @@ from ..worlds.disk import CAN_BE_FULL, FULL, FULL_BESIDE, TOO_LATE, until_full
 from .several_brokers import on_both
 
 BUSY: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
-"""Remoting clients that send are refused."""
+"""The broker rejects all sends of remoting clients."""
 BUSY_BESIDE: Mapping[str, str] = {
     "beside.brokerName": "broker-b",
     **{f"beside.{key}": value for key, value in BUSY.items()},
@@ -25,21 +25,21 @@ SLOW_BESIDE: Mapping[str, str] = {
     "beside.inSyncReplicas": "2",
     "beside.slaveTimeout": "600",
 }
-"""A second broker that takes 600 ms for a send: it waits for a slave that is not there."""
+"""A second broker that needs 600 ms for a send: it waits for a slave that does not exist."""
 SENDS = 6
 IN_VAIN: Mapping[str, str] = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2", "slaveTimeout": "300"}
-"""Every send waits for a slave that is not there."""
+"""Every send waits for a slave that does not exist."""
 FEW_POLLS: Mapping[str, str] = {"popPollingSize": "0"}
-"""One receive of a group may wait, and no more."""
+"""Only one receive of a group may wait."""
 INVISIBLE_MS = 10_000
 READABLE_SECONDS = 10.0
-"""A broker queues a message after it has answered its send."""
+"""A broker fills the consume queue after its response to a send."""
 TRIES_SECONDS = 1.0
-"""What an SDK has still under way when it gives up is stored by then."""
+"""Sends that are still in flight when an SDK gives up are stored by then."""
 
 
 def taken(s: Stage, topic: str) -> int:
-    """How many of some sends, one after the other, are done by the SDK's word."""
+    """Send several messages in a row; returns the number that the SDK reports as sent."""
     producer = s.producer(topic)
     done = 0
     for number in range(SENDS):
@@ -51,7 +51,7 @@ def taken(s: Stage, topic: str) -> int:
 
 @scenario("SendMessageProcessor.rejectRequest", verbs={"send"}, protocol="remoting", settings=BUSY)
 def a_busy_broker_takes_no_sends(s: Stage) -> None:
-    """A producer whose only broker is busy is told so when all its tries are used up."""
+    """A send to a producer's only broker, which is busy, fails after all attempts of the SDK."""
     topic = s.topic()
     producer = s.producer(topic)
     s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
@@ -65,7 +65,7 @@ def a_busy_broker_takes_no_sends(s: Stage) -> None:
     settings=BUSY_BESIDE,
 )
 def sends_go_round_a_busy_broker(s: Stage) -> None:
-    """Of two brokers one is busy: an SDK brings everything to the other one, or tells of each send to the busy one."""
+    """If one of two brokers is busy, an SDK uses the other, or reports an error for each send to the busy one."""
     topic = on_both(s)
     done = s.see("taken", taken(s, topic))
     s.comes(lambda: s.world.max_offset(topic) >= done, seconds=READABLE_SECONDS)
@@ -80,7 +80,7 @@ def sends_go_round_a_busy_broker(s: Stage) -> None:
     settings=FULL_BESIDE,
 )
 def sends_go_round_a_full_broker(s: Stage) -> None:
-    """Of two brokers one has a full disk: an SDK brings everything to the other one, or tells of each refused send."""
+    """If one of two brokers has a full disk, an SDK uses the other, or reports an error for each rejected send."""
     topic = on_both(s)
     until_full(s.world, s.world.beside)
     before = s.world.max_offset(topic)
@@ -99,9 +99,9 @@ def sends_go_round_a_full_broker(s: Stage) -> None:
     settings=SLOW_BESIDE,
 )
 def sends_keep_away_from_a_slow_broker(s: Stage) -> None:
-    """A producer that minds latencies sends one message to a slow broker and the next ones elsewhere.
+    """A producer with latency fault tolerance sends one message to a slow broker and the next ones elsewhere.
 
-    Another one takes turns.
+    A producer without it alternates between the brokers.
     """
     topic = on_both(s)
     for label, minds in (("minding", True), ("not minding", False)):
@@ -109,7 +109,7 @@ def sends_keep_away_from_a_slow_broker(s: Stage) -> None:
         before = _in_the_other(s, topic)
         for number in range(SENDS):
             producer.send(topic, f"{label} {number}")
-        s.comes(lambda: _in_the_other(s, topic) > before, seconds=READABLE_SECONDS)  # noqa: B023 it is over when this goes on
+        s.comes(lambda: _in_the_other(s, topic) > before, seconds=READABLE_SECONDS)  # noqa: B023 used only in this iteration
         s.see(f"to the slow broker, {label}", _in_the_other(s, topic) - before)
 
 
@@ -120,7 +120,7 @@ def _in_the_other(s: Stage, topic: str) -> int:
 
 @scenario("SendMessageProcessor.handlePutMessageResult", verbs={"send"}, settings=IN_VAIN)
 def a_send_that_waits_for_a_slave_in_vain(s: Stage) -> None:
-    """A message that is stored, but not by a slave in time, is refused by some SDKs; some of these send it again."""
+    """A send that is stored but not replicated to a slave in time fails in some SDKs; some of these send it again."""
     topic = s.topic()
     producer = s.producer(topic)
     s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
@@ -130,7 +130,7 @@ def a_send_that_waits_for_a_slave_in_vain(s: Stage) -> None:
 
 @scenario("FlushDiskWatcher.run", verbs={"send"}, settings=TOO_LATE)
 def a_send_that_is_late_for_the_disk(s: Stage) -> None:
-    """A message that is stored, but not on the disk in time, is refused by some SDKs; some of these send it again."""
+    """A send that is stored but not flushed to disk in time fails in some SDKs; some of these send it again."""
     topic = s.topic()
     producer = s.producer(topic)
     s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
@@ -141,7 +141,7 @@ def a_send_that_is_late_for_the_disk(s: Stage) -> None:
 
 @scenario("HookUtils.checkBeforePutMessage", verbs={"send"}, capabilities=CAN_BE_FULL, settings=FULL)
 def a_full_disk_takes_no_sends(s: Stage) -> None:
-    """A producer whose only broker has a full disk is told so."""
+    """A send to a producer's only broker, whose disk is full, fails in the SDK."""
     topic = s.topic()
     until_full(s.world)
     producer = s.producer(topic)
@@ -150,7 +150,7 @@ def a_full_disk_takes_no_sends(s: Stage) -> None:
 
 @scenario("PopLongPollingService.polling", verbs={"simple"}, settings=FEW_POLLS)
 def a_receive_more_than_may_wait(s: Stage) -> None:
-    """A receive that would have to wait beside as many as the broker lets wait is refused at once."""
+    """A receive that would exceed the broker's limit of waiting receives is rejected at once."""
     topic, group = s.pair("simple")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, await_ms=4 * AWAIT_MS)
@@ -162,7 +162,7 @@ def a_receive_more_than_may_wait(s: Stage) -> None:
 
 
 def _waiting(s: Stage, topic: str, group: str) -> bool:
-    """Whether a pop of any queue waits, or one of the first."""
+    """True if a pop of any queue waits, or one of the first queue."""
     asked = {"consumerGroup": group, "topic": topic}
     return any(
         s.world.ask(RequestCode.POLLING_INFO, {**asked, "queueId": queue})["pollingNum"] != "0" for queue in (-1, 0)

@@ -1,4 +1,4 @@
-"""Topics and groups that may not be used, and properties that may not be sent: what SDKs make of it."""
+"""Topics and groups that may not be used, properties that may not be sent, and the reactions of SDKs."""
 
 from collections.abc import Callable
 
@@ -10,11 +10,11 @@ from ..stage import Stage
 
 READ, WRITE = 4, 2
 PROPERTY_BYTES = 40_000
-"""More than a record has room for, and than a proxy takes of a user."""
+"""More than a record has room for, and more than a proxy accepts as user properties."""
 
 
 def _permit(s: Stage, topic: str, perm: int) -> None:
-    """Give a topic other permission bits, and wait until routes say so."""
+    """Change the permission bits of a topic, and wait until its route contains them."""
     s.world.topic(name=topic, queues=1, perm=perm)
 
     def told() -> bool:
@@ -25,7 +25,7 @@ def _permit(s: Stage, topic: str, perm: int) -> None:
 
 
 def _see_nothing(s: Stage, consumer: Consumer) -> None:
-    """Note that a consumer is given nothing: how its receive is refused, or that nothing comes by itself."""
+    """Note that a consumer receives nothing: the error of its receive, or the absence of pushed messages."""
     if consumer.pushed:
         s.settle(consumer)
         s.see("received", consumer.bodies)
@@ -40,7 +40,7 @@ def _see_refused(s: Stage, label: str, topic: str, send: Callable[[], object]) -
 
 @scenario("MQClientInstance.topicRouteData2TopicPublishInfo", verbs={"send"})
 def a_topic_that_nobody_may_write_to(s: Stage) -> None:
-    """A producer finds no queue for its message, and says so."""
+    """A send to a topic without write permission fails, because the producer finds no queue for it."""
     topic = s.topic()
     _permit(s, topic, READ)
     _see_refused(s, "send", topic, lambda: s.producer(topic).send(topic, "hello"))
@@ -52,7 +52,7 @@ def a_topic_that_nobody_may_write_to(s: Stage) -> None:
     without={"node": "it waits for ever for settings that came while it looked for a route"},
 )
 def a_topic_that_nobody_may_read(s: Stage) -> None:
-    """A consumer is given nothing of what producers still bring there; some SDKs start none."""
+    """A consumer of a topic without read permission receives nothing; some SDKs do not start such a consumer."""
     topic, group = s.pair(s.usual)
     _permit(s, topic, WRITE)
     s.producer(topic).send(topic, "hello")
@@ -61,7 +61,7 @@ def a_topic_that_nobody_may_read(s: Stage) -> None:
 
 @scenario("PullMessageProcessor.processRequest", verbs={"send"})
 def a_group_that_is_switched_off(s: Stage) -> None:
-    """Its consumer is given nothing until the group is switched on again, then all that it has missed."""
+    """A consumer of a disabled group receives nothing until the group is enabled, then all that it missed."""
     topic = s.topic()
     group = s.group(consumeEnable=False)
     consumer = s.consumer(group, topic)
@@ -74,7 +74,7 @@ def a_group_that_is_switched_off(s: Stage) -> None:
 
 @scenario("MessageDecoder.messageProperties2String", verbs={"send"})
 def properties_that_are_too_large(s: Stage) -> None:
-    """They are refused, by the proxy or by the broker, and nothing is stored."""
+    """A message whose properties are too large is rejected, by the proxy or by the broker, and nothing is stored."""
     topic = s.topic()
     producer = s.producer(topic)
     _see_refused(s, "send", topic, lambda: producer.send(topic, "hello", props={"x": "v" * PROPERTY_BYTES}))
@@ -83,8 +83,8 @@ def properties_that_are_too_large(s: Stage) -> None:
 
 @scenario("Message.putUserProperty", verbs={"send"})
 def properties_of_upstreams_own_names(s: Stage) -> None:
-    """Names that the SDK keeps for itself, of which most refuse to be given one, as others are stored."""
+    """A user property with a reserved name is rejected by most SDKs, and stored like any other by the rest."""
     topic = s.topic()
     producer = s.producer(topic)
     for name in ("KEYS", "DELAY"):
-        _see_refused(s, name, topic, lambda name=name: producer.send(topic, "hello", props={name: "1"}))  # type: ignore[misc]  # bound early
+        _see_refused(s, name, topic, lambda name=name: producer.send(topic, "hello", props={name: "1"}))  # type: ignore[misc]  # bound as a default

@@ -1,4 +1,4 @@
-"""Everything that is sent is received, in each way that an SDK can consume."""
+"""Every message that is sent is received, in each way that an SDK can consume."""
 
 from ..actors import Consumer, Producer, Style, comparison
 from ..bulk import COLOUR, COUNT, QUEUES, order_of, send_bulk
@@ -6,11 +6,11 @@ from ..scenario import scenario
 from ..stage import Stage
 
 SHORT_MS = 30_000
-"""For how long messages are hidden where a consumer may say so: none takes that long to acknowledge them."""
+"""Invisible duration if a consumer may choose it, longer than any consumer needs to acknowledge."""
 PROXY_SECONDS = 60.0
-"""For how long the proxy hides what a push consumer of the gRPC protocol is given."""
+"""Invisible duration that the proxy sets for push consumers of the gRPC protocol."""
 _REVIVED_SECONDS = 10.0
-"""What is not acknowledged is back this long after it was hidden."""
+"""An unacknowledged message is redelivered within this time after its invisible duration."""
 
 
 def _each_once(s: Stage, style: Style) -> None:
@@ -20,7 +20,7 @@ def _each_once(s: Stage, style: Style) -> None:
     consumer = _consumer(s, group, topic, style)
     sent = send_bulk(producer, topic, style)
     s.wait_for(COUNT, consumer)
-    # A message that comes once more shall be seen.
+    # Wait for possible duplicates.
     s.settle(consumer)
     s.see("received", comparison(sent, [consumer.messages]))
     if style == "orderly":
@@ -38,9 +38,10 @@ def _consumer(s: Stage, group: str, topic: str, style: Style) -> Consumer:
 
 
 def _see_who_comes_after(s: Stage, producer: Producer, before: Consumer, topic: str, group: str) -> None:
-    """Close a consumer, let the time pass for which messages are hidden, and see what is left to the next.
+    """Close a consumer, let the invisible duration pass, and note the messages that the next consumer receives.
 
-    Groups that pop are where they were given messages, acknowledged or not: only what comes again tells.
+    The offset of a popping group follows each delivery, acknowledged or not. Only redelivered messages show that an
+    acknowledgement is missing.
     """
     watch = s.stopwatch()
     s.leave(before)
@@ -55,43 +56,43 @@ def _see_who_comes_after(s: Stage, producer: Producer, before: Consumer, topic: 
 
 @scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"}, passes=True)
 def a_simple_consumer_gets_each_message_once(s: Stage) -> None:
-    """A simple consumer is given everything that is sent, whole and once; what it acknowledged the next one is not."""
+    """A simple consumer receives every message whole and once; the next one receives none of those acknowledged."""
     _each_once(s, "simple")
 
 
 @scenario("PullMessageProcessor.processRequest", modes={"concurrent"}, passes=True)
 def a_concurrent_consumer_gets_each_message_once(s: Stage) -> None:
-    """A concurrent push consumer is given everything that is sent, whole and once, and leaves nothing of it."""
+    """A concurrent push consumer receives every message whole and once, and leaves none to the next consumer."""
     _each_once(s, "concurrent")
 
 
 @scenario("PullMessageProcessor.processRequest", modes={"orderly"})
 def an_orderly_consumer_gets_each_message_once(s: Stage) -> None:
-    """An orderly push consumer is given everything that is sent, whole, and each message once."""
+    """An orderly push consumer receives every message whole and once."""
     _each_once(s, "orderly")
 
 
 @scenario("PullMessageProcessor.processRequest", modes={"broadcast"})
 def a_broadcast_consumer_gets_each_message_once(s: Stage) -> None:
-    """A broadcasting push consumer is given everything that is sent, whole, and each message once."""
+    """A broadcasting push consumer receives every message whole and once."""
     _each_once(s, "broadcast")
 
 
 @scenario("PopMessageProcessor.processRequest", modes={"pop"}, passes=True)
 def a_popping_consumer_gets_each_message_once(s: Stage) -> None:
-    """A push consumer that is let pop is given everything that is sent, whole and once, and leaves nothing of it."""
+    """A popping push consumer receives every message whole and once, and leaves none to the next consumer."""
     _each_once(s, "pop")
 
 
 @scenario("PullMessageProcessor.processRequest", verbs={"lite", "poll"})
 def a_lite_consumer_gets_each_message_once(s: Stage) -> None:
-    """A lite pull consumer is given everything that is sent, whole, and each message once."""
+    """A lite pull consumer receives every message whole and once."""
     _each_once(s, "lite")
 
 
 @scenario("SendMessageProcessor.sendMessage", verbs={"send"})
 def tag_keys_and_properties_arrive(s: Stage) -> None:
-    """Tag, keys and properties arrive as they were sent, beside the properties that broker and client add."""
+    """Tag, keys and properties arrive unchanged, in addition to the properties that broker and client add."""
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
@@ -107,7 +108,7 @@ def tag_keys_and_properties_arrive(s: Stage) -> None:
 
 @scenario("SendMessageProcessor.sendMessage", verbs={"send"})
 def a_bare_message_arrives(s: Stage) -> None:
-    """A message that has nothing but a body arrives without tag and keys."""
+    """A message with only a body arrives without tag and keys."""
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
@@ -119,7 +120,7 @@ def a_bare_message_arrives(s: Stage) -> None:
 
 @scenario("MQClientAPIImpl.processSendResponse", verbs={"send"})
 def a_send_tells_where_the_message_went(s: Stage) -> None:
-    """The results of sends to one queue tell rising offsets, in that queue, and the ids that are received."""
+    """Results of sends to one queue contain that queue, rising offsets, and the ids of the received messages."""
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)

@@ -1,4 +1,4 @@
-"""Waiting for messages."""
+"""Long polling: requests that wait for messages."""
 
 from ..actors import AWAIT_MS, shown
 from ..drivers.process import Fields
@@ -7,12 +7,12 @@ from ..stage import Stage
 
 SECOND_FORM = {"enableRetryTopicV2": "true", "retrieveMessageFromPopRetryTopicV1": "false"}
 INVISIBLE_MS = 10_000
-"""The shortest that a proxy takes."""
+"""The shortest invisible duration that a proxy accepts."""
 
 
 @scenario("PopLongPollingService.notifyMessageArriving", verbs={"simple"})
 def a_waiting_receive_ends_with_the_message(s: Stage) -> None:
-    """A receive that waits ends when a message comes, not when its time is over."""
+    """A waiting receive ends when a message arrives, not at its timeout."""
     topic, group = s.pair("simple")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, await_ms=4 * AWAIT_MS)
@@ -29,7 +29,7 @@ def a_waiting_receive_ends_with_the_message(s: Stage) -> None:
 
 
 def _see_what_ends_it(s: Stage, expression: object, unwanted: Fields, wanted: Fields) -> None:
-    """Wait with one receive of an expression, send what it does not want, and then what it wants."""
+    """Wait with one receive of an expression, send a message that does not match, and then one that does."""
     topic, group = s.pair("simple")
     producer = s.producer(topic)
     consumer = s.consumer(group, {topic: expression}, await_ms=4 * AWAIT_MS)
@@ -50,20 +50,20 @@ def _see_what_ends_it(s: Stage, expression: object, unwanted: Fields, wanted: Fi
 
 @scenario("PopLongPollingService.notifyMessageArriving", verbs={"simple"})
 def a_waiting_receive_of_a_tag_ends_with_its_message(s: Stage) -> None:
-    """A receive of one tag waits on when a message of another tag comes, and ends with the first of its own."""
+    """A receive of one tag keeps waiting when a message of another tag arrives, and ends with the first of its own."""
     _see_what_ends_it(s, "a", {"tag": "b"}, {"tag": "a"})
 
 
 @scenario("PopLongPollingService.notifyMessageArriving", verbs={"simple"})
 def a_waiting_receive_of_a_condition_ends_with_its_message(s: Stage) -> None:
-    """A receive by SQL waits on when a message comes for which its condition is false, and ends with the next one."""
+    """A receive with an SQL92 condition keeps waiting when a message does not satisfy it, and ends with the next."""
     condition = {"expr": "n > 5", "type": "SQL92"}
     _see_what_ends_it(s, condition, {"props": {"n": "1"}}, {"props": {"n": "9"}})
 
 
 @scenario("PullRequestHoldService.notifyMessageArriving", modes={"concurrent"})
 def a_waiting_push_consumer_is_given_a_message_at_once(s: Stage) -> None:
-    """A push consumer that has nothing to do is given a message when it comes, not when its poll is over."""
+    """An idle push consumer receives a message when it arrives, not when its poll times out."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent")
@@ -78,7 +78,7 @@ def a_waiting_push_consumer_is_given_a_message_at_once(s: Stage) -> None:
 
 @scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"})
 def an_empty_receive_ends_on_time(s: Stage) -> None:
-    """A receive that nothing comes for ends with nothing when its time is over."""
+    """A receive without messages ends empty at its timeout."""
     topic, group = s.pair("simple")
     consumer = s.consumer(group, topic)
     watch = s.stopwatch()
@@ -88,11 +88,11 @@ def an_empty_receive_ends_on_time(s: Stage) -> None:
 
 
 HEARD_SECONDS, NOT_HEARD_SECONDS = (10, 18), (19.5, 27)
-"""When a receive of twenty seconds ends that is woken by what comes back after ten, and that is not."""
+"""Bounds of a 20 s receive that is woken by a redelivery after 10 s, and of one that is not."""
 
 
 def _see_what_comes_back(s: Stage) -> None:
-    """Wait with one receive until a message that nobody acknowledges comes again."""
+    """Wait with one receive until an unacknowledged message is redelivered."""
     topic, group = s.pair("simple")
     consumer = s.consumer(group, topic, await_ms=4 * AWAIT_MS)
     s.producer(topic).send(topic, "left")
@@ -106,7 +106,7 @@ def _see_what_comes_back(s: Stage) -> None:
 
 @scenario("PopLongPollingService.notifyMessageArrivingWithRetryTopic", verbs={"simple"}, passes=True)
 def a_waiting_receive_does_not_hear_of_what_comes_back(s: Stage) -> None:
-    """A receive that waits is given a message that comes back when its time is over, not when that comes."""
+    """A waiting receive returns a redelivered message at its timeout, not as soon as the message is redelivered."""
     _see_what_comes_back(s)
 
 
@@ -117,13 +117,13 @@ def a_waiting_receive_does_not_hear_of_what_comes_back(s: Stage) -> None:
     passes=True,
 )
 def a_waiting_receive_hears_of_what_comes_back_by_v2(s: Stage) -> None:
-    """With retry topics of the second form a receive that waits ends when a message comes back."""
+    """With v2 retry topics a waiting receive ends as soon as a message is redelivered."""
     _see_what_comes_back(s)
 
 
 @scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple", "receive"})
 def a_receive_brings_no_more_than_32(s: Stage) -> None:
-    """A receive that asks for more than 32 messages is given 32, and the next one the rest."""
+    """A receive of more than 32 messages returns 32, and the next receive returns the rest."""
     topic, group = s.pair("simple")
     s.producer(topic).send_numbered(topic, 40)
     consumer = s.consumer(group, topic)
@@ -135,7 +135,7 @@ def a_receive_brings_no_more_than_32(s: Stage) -> None:
 
 @scenario("DefaultLitePullConsumerImpl.poll", verbs={"lite", "poll"})
 def an_empty_poll_ends_on_time(s: Stage) -> None:
-    """A poll that nothing comes for ends with nothing when its time is over."""
+    """A poll without messages ends empty at its timeout."""
     topic, group = s.pair("lite")
     consumer = s.consumer(group, topic, "lite")
     watch = s.stopwatch()

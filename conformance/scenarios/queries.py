@@ -1,4 +1,4 @@
-"""Messages that are looked for by their keys and ids."""
+"""Queries for messages by key and by id."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from ..stage import Stage
 
 @scenario("QueryMessageProcessor.queryMessage", verbs={"admin", "query"})
 def a_message_is_found_by_its_key(s: Stage) -> None:
-    """Messages are found by one of their keys, and others are not."""
+    """A query by key returns the messages that have this key, and no others."""
     topic = s.topic()
     producer = s.producer(topic)
     producer.send(topic, "first", keys=["red", "large"])
@@ -23,7 +23,7 @@ def a_message_is_found_by_its_key(s: Stage) -> None:
         reply = s.process().call("query", on="admin-" + topic, topic=topic, key=key, max=32, **span)
         return sorted(text(message) for message in reply["messages"])
 
-    # The index is written a moment after the messages.
+    # The index is written shortly after the messages.
     s.wait_until(lambda: len(found("red")) == 2, "two messages with the key red")
     s.see("red", found("red"))
     s.see("blue", found("blue"))
@@ -32,7 +32,7 @@ def a_message_is_found_by_its_key(s: Stage) -> None:
 
 @scenario("QueryMessageProcessor.viewMessageById", verbs={"admin", "view"})
 def a_message_is_found_by_its_id(s: Stage) -> None:
-    """A message is found by the id that tells its place in the log."""
+    """A query by the message id that contains the commit log offset returns the message."""
     topic = s.topic()
     producer = s.producer(topic)
     reply = producer.send(topic, "hello", tag="a", keys=["k"])

@@ -1,4 +1,4 @@
-"""An ordered queue goes from one consumer to another: with its lock given back, nobody waits for the lock's end."""
+"""Handover of an ordered queue: once a consumer releases the lock, the next one does not wait for its expiry."""
 
 import itertools
 
@@ -26,13 +26,13 @@ FORGETS_THE_FIRST = "its shutdown gives no lock of a broker's first queue back: 
     without={**_JAVA, "cpp": FORGETS_THE_FIRST},
 )
 def a_consumer_that_leaves_hands_its_queue_over(s: Stage) -> None:
-    """A consumer that is closed gives its lock back: another of the group, which had no queue, goes on at once."""
+    """A closed consumer releases its lock, and another consumer of the group that had no queue continues at once."""
     topic, group = s.pair("orderly")
     producer = s.producer(topic)
     leaver = s.consumer(group, topic, "orderly")
     producer.send_numbered(topic, 4, "alone", group="one")
     s.wait_for(4, leaver, stem="alone")
-    # In the same process: the ids of clients then sort as they were made, and the first of them has the queue.
+    # In the same process: client ids then sort in order of creation, and the first client has the queue.
     waiter = s.consumer(group, topic, "orderly")
 
     def both_known() -> bool:
@@ -58,7 +58,7 @@ def a_consumer_that_leaves_hands_its_queue_over(s: Stage) -> None:
     without={**_JAVA, "go-remoting": KEEPS_ITS_LOCKS},
 )
 def a_consumer_that_joins_takes_queues_over(s: Stage) -> None:
-    """A consumer gives the locks of queues back that are no longer its own: who joins has them soon, in order."""
+    """A consumer releases the locks of queues that it loses, and a joining consumer takes them over soon, in order."""
     topic, group = s.pair("orderly", queues=QUEUES)
     producer = s.producer(topic)
     first = s.consumer(group, topic, "orderly")

@@ -1,4 +1,4 @@
-"""Topics whose queues are of another kind: compacted ones, and those of batches."""
+"""Topics with other kinds of queues: compacted topics, and batch consume queues."""
 
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -9,7 +9,7 @@ from ..stage import Stage
 
 
 def _made(s: Stage, attribute: str) -> str:
-    """A new topic of one queue with an attribute."""
+    """Create a topic with one queue and an attribute."""
     topic, world = s.world.new(), s.world
     fields = {"topic": topic, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
     fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
@@ -26,7 +26,7 @@ def _bodies(consumer: Consumer) -> list[str]:
 
 @scenario("CompactionLog.getMessage", modes={"concurrent"})
 def a_compacted_topic_is_consumed_by_tag(s: Stage) -> None:
-    """A broker gives consumers all of a compacted topic, and the SDK or the proxy passes on what they want."""
+    """A broker returns all messages of a compacted topic, and the SDK or the proxy filters them by tag."""
     topic, group = _made(s, "cleanup.policy=COMPACTION"), s.group()
     producer = s.producer(topic)
     consumer = s.consumer(group, {topic: "red"}, "concurrent")
@@ -40,9 +40,7 @@ def a_compacted_topic_is_consumed_by_tag(s: Stage) -> None:
 
 @scenario("MessageDecoder.decodeMessage", verbs={"send_batch"}, modes={"concurrent"}, protocol="remoting")
 def a_batch_that_is_one_record_is_unwrapped(s: Stage) -> None:
-    """A batch that a queue of batches keeps as one record is given to a listener message by message, where its SDK
-    takes it apart.
-    """
+    """A batch kept as one record in a batch queue reaches a listener message by message, if its SDK unwraps it."""
     topic, group = _made(s, "queue.type=BatchCQ"), s.group()
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent")

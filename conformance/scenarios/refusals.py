@@ -1,4 +1,4 @@
-"""What is not allowed, and how the SDK says so."""
+"""Invalid requests, and the errors with which SDKs report them."""
 
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 
@@ -10,7 +10,7 @@ BODY_MAX = 4 * 1024 * 1024
 
 @scenario("Validators.checkMessage", verbs={"send"})
 def a_body_that_is_too_large(s: Stage) -> None:
-    """A body of more than 4 MiB is refused, and the producer goes on."""
+    """A send with a body of more than 4 MiB is rejected, and the producer remains usable."""
     topic = s.topic()
     producer = s.producer(topic)
     s.refusal("too large", lambda: producer.send(topic, b"a" * (BODY_MAX + 1)))
@@ -19,7 +19,7 @@ def a_body_that_is_too_large(s: Stage) -> None:
 
 @scenario("Validators.checkMessage", verbs={"send"})
 def a_body_that_is_empty(s: Stage) -> None:
-    """A body of no bytes is refused by most SDKs."""
+    """A send with an empty body is rejected by most SDKs."""
     topic = s.topic()
     producer = s.producer(topic)
     s.refusal("empty", lambda: producer.send(topic, b""))
@@ -27,10 +27,10 @@ def a_body_that_is_empty(s: Stage) -> None:
 
 @scenario("TopicValidator.validateTopic", verbs={"send"})
 def topics_with_illegal_names(s: Stage) -> None:
-    """A topic with a blank or a bang in its name, one that is too long, and one of the system are refused."""
+    """A send to a topic with a blank or "!" in its name, a too long name, or a system topic's name is rejected."""
     producer = s.producer()
     for label, name in (("blank", "a b"), ("bang", "a!b"), ("long", "a" * 300), ("system", SCHEDULE_TOPIC)):
-        s.refusal(label, lambda name=name: producer.send(name, "hello"))  # type: ignore[misc]  # bound early
+        s.refusal(label, lambda name=name: producer.send(name, "hello"))  # type: ignore[misc]  # bound as a default
 
 
 @scenario(
@@ -39,7 +39,7 @@ def topics_with_illegal_names(s: Stage) -> None:
     without={"node": "it waits for ever for the settings that the proxy refuses"},
 )
 def a_consumer_group_with_an_illegal_name(s: Stage) -> None:
-    """A consumer group with a bang in its name is refused."""
+    """A consumer of a group with an exclamation mark in its name is rejected."""
     topic = s.topic()
 
     def consume() -> None:
@@ -52,7 +52,7 @@ def a_consumer_group_with_an_illegal_name(s: Stage) -> None:
 
 @scenario("DefaultTopicMessageTypeValidator.validate", verbs={"send"}, protocol="grpc")
 def a_message_of_another_type(s: Stage) -> None:
-    """A plain message to an ordered topic is refused."""
+    """A send of a normal message to a FIFO topic is rejected."""
     topic = s.topic(kind="FIFO")
     producer = s.producer(topic)
     s.refusal("plain", lambda: producer.send(topic, "hello"))
@@ -60,7 +60,7 @@ def a_message_of_another_type(s: Stage) -> None:
 
 @scenario("GrpcValidator.validateInvisibleTime", verbs={"simple"})
 def invisible_times_out_of_range(s: Stage) -> None:
-    """A receive whose messages were to be invisible for a second, or for 13 hours, is refused."""
+    """A receive with an invisible duration of one second, or of 13 hours, is rejected."""
     topic, group = s.pair("simple")
     consumer = s.consumer(group, topic)
     s.refusal("short", lambda: consumer.receive(1000))
@@ -69,7 +69,7 @@ def invisible_times_out_of_range(s: Stage) -> None:
 
 @scenario("AckMessageActivity.ackMessage", verbs={"simple", "ack"})
 def a_second_acknowledgement(s: Stage) -> None:
-    """Acknowledging twice is not refused."""
+    """A second acknowledgement of the same message is accepted."""
     topic, group = s.pair("simple")
     consumer = s.consumer(group, topic)
     s.producer(topic).send(topic, "hello")
@@ -80,7 +80,7 @@ def a_second_acknowledgement(s: Stage) -> None:
 
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
 def a_recall_handle_that_is_none(s: Stage) -> None:
-    """Recalling with a text that is no handle is refused."""
+    """A recall with a string that is not a recall handle is rejected."""
     topic = s.topic(kind="DELAY")
     producer = s.producer(topic)
     s.refusal("recall", lambda: producer.recall(topic, "bm8gaGFuZGxl"))

@@ -1,4 +1,4 @@
-"""Requests that are answered by a message."""
+"""Request-reply: requests that a consumer answers with a message."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -14,13 +14,13 @@ def _known(s: Stage, group: str, topic: str) -> bool:
 
 @scenario("ReplyMessageProcessor.processRequest", verbs={"request"})
 def a_request_is_answered(s: Stage) -> None:
-    """A producer that asks is given the answer of the consumer."""
+    """A producer's request returns the reply of the consumer."""
     topic, group = s.pair("concurrent")
     consumer = s.consumer(group, topic, "concurrent", answer="pong", process=1)
     producer = s.producer(topic)
     producer.send(topic, "first")
     s.wait_for(1, consumer)
-    # The broker can pass the answer on when the producer's heartbeat has come.
+    # The broker can forward the reply once it has received the producer's heartbeat.
     s.wait_until(lambda: _known(s, producer.group, topic), "the producer's heartbeat")
     reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=10_000)
     s.see("answer", shown(reply["message"])["body"])
@@ -30,7 +30,7 @@ def a_request_is_answered(s: Stage) -> None:
 
 @scenario("RequestFutureHolder.scanExpiredRequest", verbs={"request"})
 def a_request_that_nobody_answers(s: Stage) -> None:
-    """A producer that asks where nobody listens is told so when its time is over."""
+    """A request without a consumer fails in the SDK at its timeout."""
     topic = s.topic()
     producer = s.producer(topic)
     s.refusal(
@@ -41,7 +41,7 @@ def a_request_that_nobody_answers(s: Stage) -> None:
 
 @scenario("RequestFutureHolder.scanExpiredRequest", verbs={"request"}, outcomes={"hang"})
 def a_reply_that_comes_too_late(s: Stage) -> None:
-    """A reply after the time of its request changes nothing: who asked has given up, and who answers is not told."""
+    """A reply after its request's timeout has no effect: the request has failed, and the consumer sees no error."""
     topic, group = s.pair("concurrent")
     consumer = s.consumer(group, topic, "concurrent", answer="pong", hang_ms={"ping": 5000}, process=1)
     producer = s.producer(topic)

@@ -1,11 +1,11 @@
-"""A consumer that comes back goes on where it was."""
+"""Consumers that are closed and created again, and continue where they stopped."""
 
 from ..actors import Style, comparison
 from ..scenario import scenario
 from ..stage import Stage
 
 SECONDS = 150.0
-"""What an abandoned long poll of the proxy was handed comes again after a minute."""
+"""Messages delivered to an abandoned long poll of the proxy are redelivered after a minute."""
 
 
 def _continues(s: Stage, style: Style, *, process: int = 0) -> None:
@@ -15,38 +15,38 @@ def _continues(s: Stage, style: Style, *, process: int = 0) -> None:
     ordered = {"group": "one"} if style == "orderly" else {}
     producer.send_numbered(topic, 8, "before", **ordered)
     s.wait_for(8, before, stem="before")
-    if style != "pop":  # whose offsets are the broker's own
+    if style != "pop":  # the broker itself keeps the offsets of these
         s.until_committed(topic, group, ordered=style == "orderly")
     s.leave(before)
     missed = producer.send_numbered(topic, 8, "missed", **ordered)
     after = s.consumer(group, topic, style, process=process)
     s.wait_for(8, after, stem="missed", seconds=SECONDS, passing=s.poll_step)
     seen = comparison(missed, [after.messages])
-    # The attempt is the second one of what an abandoned poll was handed first.
+    # Messages first delivered to an abandoned poll arrive with attempt 2.
     s.see("after it came back", {name: value for name, value in seen.items() if name != "attempts"})
 
 
 @scenario("ConsumerOffsetManager.commitOffset", verbs={"simple"})
 def a_simple_consumer_comes_back(s: Stage) -> None:
-    """A simple consumer that is closed and made again is given what it missed, and nothing twice."""
+    """A simple consumer that is closed and created again receives the messages that it missed, none twice."""
     _continues(s, "simple")
 
 
 @scenario("RemoteBrokerOffsetStore.persistAll", modes={"concurrent"})
 def a_concurrent_consumer_comes_back(s: Stage) -> None:
-    """A push consumer that is closed and made again elsewhere is given what it missed, and nothing twice."""
+    """A push consumer that is closed and created again elsewhere receives the messages that it missed, none twice."""
     _continues(s, "concurrent", process=1)
 
 
 @scenario("ConsumeMessageOrderlyService.ConsumeRequest.run", modes={"orderly"})
 def an_orderly_consumer_comes_back(s: Stage) -> None:
-    """An orderly push consumer that is closed and made again is given what it missed, and nothing twice."""
+    """An orderly push consumer that is closed and created again receives the messages that it missed, none twice."""
     _continues(s, "orderly", process=1)
 
 
 @scenario("PopMessageProcessor.processRequest", modes={"pop"})
 def a_popping_consumer_comes_back(s: Stage) -> None:
-    """A popping push consumer that is closed and made again is given what it missed, and nothing twice."""
+    """A popping push consumer that is closed and created again receives the messages that it missed, none twice."""
     _continues(s, "pop", process=1)
 
 
@@ -56,7 +56,7 @@ def a_popping_consumer_comes_back(s: Stage) -> None:
     without={"cpp": "made again in one process, its broadcasting consumer is given nothing for a minute"},
 )
 def a_broadcast_consumer_comes_back(s: Stage) -> None:
-    """A broadcasting consumer that is made again in its home finds its offsets in a file there."""
+    """A broadcasting consumer that is created again in the same home directory finds its offsets in a file there."""
     topic, group = s.pair("broadcast")
     producer = s.producer(topic)
     before = s.consumer(group, topic, "broadcast")
@@ -71,5 +71,5 @@ def a_broadcast_consumer_comes_back(s: Stage) -> None:
 
 @scenario("RemoteBrokerOffsetStore.updateConsumeOffsetToBroker", verbs={"lite", "poll", "commit"})
 def a_lite_consumer_comes_back(s: Stage) -> None:
-    """A lite pull consumer that is closed and made again goes on at what it committed."""
+    """A lite pull consumer that is closed and created again continues at the offset that it committed."""
     _continues(s, "lite", process=1)

@@ -1,4 +1,4 @@
-"""Messages that a listener fails."""
+"""Retries of messages that a listener fails."""
 
 import time
 
@@ -10,28 +10,28 @@ from ..scenario import scenario
 from ..stage import Stage
 
 SECONDS = 150.0
-"""Remoting clients are given a failed message again after 10 s and after 30 s; waiting polls do not hear of it."""
+"""Remoting clients receive a failed message again after 10 s and after 30 s; waiting polls do not notice it."""
 SHORT_LEVELS = {"messageDelayLevel": " ".join(["1s"] * 18)}
-"""What remoting clients send back waits a second, however often it failed."""
+"""Messages sent back by remoting clients wait one second, at every attempt."""
 RETRIES = 16
 OWN_POLICY = {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [1000, 3000]}}
-"""Delay levels are not for gRPC clients: their group says how long what they fail waits."""
+"""gRPC clients have no delay levels: their group's retry policy determines the delay of a failed message."""
 SHORT_POLICY = {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [1000]}}
 GROWING_POLICY = {"type": "EXPONENTIAL", "exponentialRetryPolicy": {"initial": 1000, "max": 3000, "multiplier": 2}}
 FEW_RETRIES = 3
 TICK_SECONDS = 0.5
 GONE_SECONDS = 4.0
-"""What is sent back is there again after one second and a bit, if it was kept."""
+"""A message that is sent back and kept is redelivered after slightly more than a second."""
 INVISIBLE_MS = 10_000
-"""The shortest that a proxy takes."""
+"""The shortest invisible duration that a proxy accepts."""
 HOUR_MS = 3_600_000
 LONG_NAME = 130
-"""Of a group; names of topics end at 127 in a record of the first form."""
+"""Length of a group name; topic names are limited to 127 bytes in a V1 record."""
 
 
 @scenario("ConsumeMessageConcurrentlyService.processConsumeResult", modes={"concurrent"}, passes=True)
 def a_message_is_failed_twice(s: Stage) -> None:
-    """A message that a listener fails twice is given to it a third time, and then no more."""
+    """A message that a listener fails twice is delivered a third time, and then no more."""
     topic, group = s.topic(), s.group()
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", fail={"bad": 2})
@@ -42,7 +42,7 @@ def a_message_is_failed_twice(s: Stage) -> None:
 
 
 def _see_calls(s: Stage, consumer: Consumer) -> None:
-    """Note how often a listener was called, and with what at last."""
+    """Note the attempt and result of each listener call, and the last message."""
     s.see("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
     last = consumer.messages[-1]
     s.see("last", {"topic": last["topic"], "tag": last["tag"], "keys": last["keys"]})
@@ -55,7 +55,7 @@ def _see_calls(s: Stage, consumer: Consumer) -> None:
     without={"cpp": "it has no limit of attempts"},
 )
 def a_message_ends_in_the_dead_letter_queue(s: Stage) -> None:
-    """A message that is failed once more than the group allows goes to the group's dead letter queue."""
+    """A message that fails once more than the group allows goes to the group's dead letter queue."""
     topic, group = s.topic(), s.group(retryMaxTimes=1)
     producer = s.producer(topic)
     more = {} if s.grpc else {"max_reconsume": 1}
@@ -66,14 +66,14 @@ def a_message_ends_in_the_dead_letter_queue(s: Stage) -> None:
         return len(s.stored(dlq_topic(group))) == 1
 
     s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=SECONDS, passing=5)
-    s.settle(consumer)  # its last call may be told after what came of it
+    s.settle(consumer)  # the driver may report the last call after its effect
     s.see("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
 
 
 def _see_failures(s: Stage, topic: str, group: str, *, ticks: bool = False) -> None:
-    """Let a listener fail a message until it is a dead letter, and note the attempts that it was told of.
+    """Fail a message until it is a dead letter, and note its delivery attempts.
 
-    `ticks`: send others meanwhile, which wake the poll that what comes back does not.
+    `ticks`: send other messages meanwhile. They wake the poll, which a redelivery does not.
     """
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", fail={"bad": RETRIES + 9})
@@ -86,7 +86,7 @@ def _see_failures(s: Stage, topic: str, group: str, *, ticks: bool = False) -> N
         return bool(s.stored(dlq_topic(group)))
 
     s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=2 * SECONDS, passing=5)
-    s.settle(consumer)  # its last call may be told after what came of it
+    s.settle(consumer)  # the driver may report the last call after its effect
     s.see("attempts", [message["attempt"] for message in consumer.of("bad")])
     [dead] = s.stored(dlq_topic(group))
     s.see("dead letter", [dead.body, dead.properties["KEYS"]])
@@ -101,23 +101,26 @@ def _see_failures(s: Stage, topic: str, group: str, *, ticks: bool = False) -> N
     without={"cpp": "it has no limit of attempts"},
 )
 def a_message_dies_after_sixteen_retries(s: Stage) -> None:
-    """A message that always fails is tried seventeen times, which is counted, and then is a dead letter."""
+    """A message that always fails is delivered seventeen times with rising attempts, then is a dead letter."""
     topic, group = s.topic(), s.group()
-    # A client that finds it at its start need not wait until it looks again.
+    # A client that finds the topic at its start does not wait for its next route update.
     s.world.topic(name=retry_topic(group), queues=1)
     _see_failures(s, topic, group)
 
 
 @scenario("CustomizedRetryPolicy.nextDelayDuration", modes={"concurrent"}, protocol="grpc", passes=True)
 def a_message_is_tried_by_the_policy_of_its_group(s: Stage) -> None:
-    """A message that always fails is tried once more than its group retries, by the times that the group has."""
-    # More queues, more polls: one of them begins soon, and finds what has come back.
+    """A message that always fails is delivered once more than its group retries, at the policy's intervals."""
+    # More queues mean more polls: one of them starts soon, and finds the redelivered message.
     _see_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=OWN_POLICY))
 
 
 @scenario("ConsumerProcessor.popMessage", modes={"concurrent"}, protocol="grpc", passes=True)
 def a_message_dies_after_sixteen_retries_by_a_policy(s: Stage) -> None:
-    """A message that a gRPC listener always fails is tried seventeen times, which is counted, and is a dead letter."""
+    """A message that a gRPC listener always fails is delivered seventeen times, then is a dead letter.
+
+    Each delivery has the next attempt number.
+    """
     _see_failures(s, s.topic(), s.group(groupRetryPolicy=SHORT_POLICY), ticks=True)
 
 
@@ -132,7 +135,7 @@ def a_message_dies_after_sixteen_retries_by_a_policy(s: Stage) -> None:
     },
 )
 def a_message_is_failed_by_a_group_of_a_long_name(s: Stage) -> None:
-    """The retry topic of a long group is longer than a record of the first form can name; what was failed comes."""
+    """A failed message is redelivered even if its group's name makes the retry topic too long for a V1 record."""
     topic, group = s.topic(), s.world.new("group").ljust(LONG_NAME, "x")
     s.world.placeholders.put(group, "long group")
     if made := s.world.ask_for_group(group).code:
@@ -147,7 +150,7 @@ def a_message_is_failed_by_a_group_of_a_long_name(s: Stage) -> None:
 
 @scenario("ConsumeMessagePopConcurrentlyService.processConsumeResult", modes={"pop"})
 def a_popped_message_is_failed(s: Stage) -> None:
-    """A popped message that a listener fails comes again."""
+    """A popped message that a listener fails is redelivered."""
     topic, group = s.pair("pop")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "pop", fail={"bad": 1})
@@ -164,7 +167,7 @@ def a_popped_message_is_failed(s: Stage) -> None:
     without={"node": "it lets what it fails come again at once, whatever the policy"},
 )
 def a_message_is_tried_by_a_growing_policy(s: Stage) -> None:
-    """A message that always fails is tried as often by a policy whose times grow."""
+    """A message that always fails is delivered equally often with a policy of growing intervals."""
     _see_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=GROWING_POLICY))
 
 
@@ -179,9 +182,11 @@ def a_message_is_tried_by_a_growing_policy(s: Stage) -> None:
     },
 )
 def a_dead_letter_is_read_and_fails(s: Stage) -> None:
-    """A message whose group retries nothing is dead at once; who consumes it from there may fail it, and has it again.
+    """A message of a group without retries is a dead letter at once.
 
-    The attempts that the second group is told of begin where the first one ended, with the remoting protocol.
+    If a consumer of the dead letter queue fails it, it is redelivered.
+
+    With the remoting protocol the second group's attempts continue from those of the first.
     """
     topic, group, other = s.topic(), s.group(retryMaxTimes=0), s.group(groupRetryPolicy=OWN_POLICY)
     dead = dlq_topic(group)
@@ -215,7 +220,7 @@ def a_dead_letter_is_read_and_fails(s: Stage) -> None:
     passes=True,
 )
 def a_group_without_retry_queues(s: Stage) -> None:
-    """A message that a listener of a group without retry queues fails is gone; the next one comes."""
+    """A message that a listener fails in a group without retry queues is dropped; the next one arrives."""
     topic, group = s.topic(), s.group(retryQueueNums=0)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", fail={"bad": 1})
@@ -233,7 +238,7 @@ def a_group_without_retry_queues(s: Stage) -> None:
 
 @scenario("ConsumerProcessor.popMessage", verbs={"simple", "receive"}, passes=True)
 def a_message_that_nobody_acknowledges_dies(s: Stage) -> None:
-    """A message that a simple consumer never acknowledges comes as often as its group allows, then it is dead."""
+    """A message that is never acknowledged is delivered as often as its group allows, then is a dead letter."""
     topic, group = s.topic(), s.group(retryMaxTimes=1)
     consumer = s.consumer(group, topic)
     s.producer(topic).send(topic, "left", keys=["k"])
@@ -249,9 +254,10 @@ def a_message_that_nobody_acknowledges_dies(s: Stage) -> None:
 
 @scenario("ConsumeMessagePopConcurrentlyService.checkNeedAckOrDelay", modes={"pop"}, passes=True)
 def a_popped_message_at_its_limit(s: Stage) -> None:
-    """A popped message that fails after its sixteenth retry is put off if it is young, but never seen again.
+    """A popped message that fails after its sixteenth retry is delayed if it is young, but never delivered again.
 
-    Its age is what the client's clock makes of it: after four hours it is acknowledged. Nobody makes a dead letter.
+    The client measures its age with its own clock: after four hours it acknowledges the message. It never becomes a
+    dead letter.
     """
     topic, group = s.pair("pop")
     consumer = s.consumer(group, topic, "pop", fail={"old": 99, "young": 99})

@@ -1,4 +1,4 @@
-"""Other ways to send."""
+"""Asynchronous, oneway and batch sends, and sends to a chosen queue."""
 
 from ..actors import comparison
 from ..bulk import COUNT, send_bulk
@@ -7,7 +7,7 @@ from ..stage import Stage
 
 
 def _see_all_sent_by(s: Stage, verb: str) -> None:
-    """Send by a verb, and note how what comes compares with that."""
+    """Send bulk messages with a verb, and note how the received messages compare with them."""
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
@@ -19,19 +19,19 @@ def _see_all_sent_by(s: Stage, verb: str) -> None:
 
 @scenario("SendMessageProcessor.sendMessage", verbs={"send_async"})
 def an_asynchronous_send(s: Stage) -> None:
-    """Messages that are sent asynchronously arrive, and their results come."""
+    """Messages that are sent asynchronously arrive, and their send results are returned."""
     _see_all_sent_by(s, "send_async")
 
 
 @scenario("NettyRemotingAbstract.invokeOnewayImpl", verbs={"oneway"})
 def a_oneway_send(s: Stage) -> None:
-    """Messages that are sent one-way arrive, though nobody is told so."""
+    """Messages that are sent oneway arrive, without a response to the sender."""
     _see_all_sent_by(s, "oneway")
 
 
 @scenario("MessageBatch.generateFromList", verbs={"send_batch"})
 def a_batch(s: Stage) -> None:
-    """The messages of a batch arrive one by one, with their own tags and keys; C++ makes one message of them."""
+    """The messages of a batch arrive one by one, with their own tags and keys; C++'s SDK makes one message of them."""
     topic, group = s.pair(s.usual)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
@@ -53,7 +53,7 @@ def a_batch(s: Stage) -> None:
 
 @scenario("SelectMessageQueueByHash.select", verbs={"send"}, protocol="remoting")
 def a_send_to_a_chosen_queue(s: Stage) -> None:
-    """A remoting producer that chooses a queue finds its message there."""
+    """A message that a remoting producer sends to a chosen queue is stored in that queue."""
     topic, group = s.topic(queues=4), s.group()
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)

@@ -1,4 +1,4 @@
-"""Two brokers, or one and its slave: clients whose broker goes away, is back, takes no sends, or sends them on."""
+"""Two brokers, or a master and its slave: clients whose broker stops, returns, rejects sends or redirects pulls."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,20 +18,20 @@ BOTH: Mapping[str, str] = {"beside.brokerName": THERE, "proxy.proxyMode": "CLUST
 """Two brokers, and a proxy that belongs to neither."""
 SLAVE: Mapping[str, str] = {"slaveReadEnable": "true", "beside.brokerId": "1", "beside.brokerRole": "SLAVE"}
 FAR_BEHIND: Mapping[str, str] = {**SLAVE, "accessMessageInMemoryMaxRatio": "0"}
-"""Whoever is not at the end of the log is told to ask the slave."""
+"""The master redirects to the slave every consumer that is not at the end of the log."""
 SEVERAL = {Capability.SEVERAL_BROKERS}
 AWAY = SEVERAL | {Capability.RESTART}
 SECONDS = 180.0
-"""For routes that clients look at every half a minute, and a proxy that keeps what it knew of them for some time."""
+"""Time for clients that update routes every half minute, and for a proxy that caches routes for a while."""
 COPIED_SECONDS = 200.0
-"""In which a slave has found its master, and copied its tables and messages."""
+"""Time in which a slave finds its master, and copies its tables and messages."""
 COUNT = 8
 LOOKER = "several-brokers-looker"
-"""A group that looks for what brokers hold. Brokers make it once: they write down all groups with each new one."""
+"""Group that reads the messages of brokers; created only once, because brokers write all groups each time."""
 
 
 def on_both(s: Stage) -> str:
-    """A topic with one queue at each of two brokers."""
+    """Create a topic with one queue on each of two brokers."""
     topic = s.world.new()
     for broker in (s.world.broker, s.world.beside):
         s.world.topic(name=topic, kind="NORMAL", queues=1, to=broker)
@@ -40,13 +40,13 @@ def on_both(s: Stage) -> str:
 
 
 def brokers_of(s: Stage, topic: str) -> int:
-    """How many brokers, by name, the name server tells of."""
+    """Return the number of broker names in the name server's route."""
     route = s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
     return len(route.json["brokerDatas"]) if route.code == 0 else 0
 
 
 def sent_in_the_end(s: Stage, producer: Producer, topic: str, content: str) -> Fields:
-    """What a producer is told of a send that is repeated until it is not refused."""
+    """Repeat a send until it is accepted, and return its result."""
     answers: list[Fields] = []
 
     def send() -> bool:
@@ -59,20 +59,20 @@ def sent_in_the_end(s: Stage, producer: Producer, topic: str, content: str) -> F
 
 
 def _put(s: Stage, topic: str, content: str | bytes, to: RemotingClient | None = None) -> None:
-    """Store a message without the SDK, at the first broker unless another one is given."""
+    """Store a message without the SDK, on the first broker by default."""
     body = content.encode() if isinstance(content, str) else content
     answer = s.world.ask(RequestCode.SEND_MESSAGE, s.world.send_fields(topic), body, to=to)
     s.require(answer.code == 0, f"{content!r} was not stored: {answer}")
 
 
 def _held(s: Stage, topic: str, broker: RemotingClient) -> set[str]:
-    """The bodies that a broker has of a topic."""
+    """Return the bodies of a topic's messages on a broker."""
     answer = s.world.ask(RequestCode.PULL_MESSAGE, s.world.pull_fields(topic, LOOKER), to=broker)
     return {message.body.decode() for message in answer.messages} if answer.code == 0 else set()
 
 
 def _consumer(s: Stage, group: str, topic: str, *brokers: RemotingClient, process: int = 0) -> Consumer:
-    """A push consumer that is given all that these brokers have, where nothing was sent yet."""
+    """Create a push consumer that receives all messages of these brokers, which must be empty before."""
     if not s.hello.get("from_first", True):
         for broker in brokers:
             _put(s, topic, PRIMING, broker)
@@ -82,7 +82,7 @@ def _consumer(s: Stage, group: str, topic: str, *brokers: RemotingClient, proces
 
 @scenario("MQFaultStrategy.selectOneMessageQueue", verbs={"send"}, capabilities=AWAY, settings=BOTH, alone=True)
 def sends_go_to_the_other_broker_while_one_is_away(s: Stage) -> None:
-    """What is sent meanwhile is all there, and when the broker is back it gets its share again."""
+    """With one of two brokers stopped, all messages reach the other; after its return it gets its share again."""
     world, topic = s.world, on_both(s)
     producer = s.producer(topic)
     for number in range(COUNT):
@@ -106,7 +106,7 @@ def sends_go_to_the_other_broker_while_one_is_away(s: Stage) -> None:
     "RouteInfoManager.wipeWritePermOfBrokerByLock", verbs={"send"}, capabilities=SEVERAL, settings=BOTH, alone=True
 )
 def sends_avoid_a_broker_whose_write_permission_was_wiped(s: Stage) -> None:
-    """A producer that starts then sends to the other one alone, until it is given back."""
+    """A new producer avoids a broker whose write permission is wiped, until the permission is restored."""
     topic = on_both(s)
 
     def change(code: RequestCode) -> None:
@@ -137,7 +137,10 @@ def sends_avoid_a_broker_whose_write_permission_was_wiped(s: Stage) -> None:
     alone=True,
 )
 def sends_to_an_order_topic_go_where_its_configuration_says(s: Stage) -> None:
-    """To the first queues of one broker, of four at each of two; Go's SDK goes by no such configuration."""
+    """A producer sends only to the queues that an order topic's configuration names; Go's SDK ignores it.
+
+    Here these are the first two of four queues on one of two brokers.
+    """
     world, topic = s.world, s.world.new()
     for broker in (world.broker, world.beside):
         world.topic(name=topic, queues=4, to=broker)
@@ -164,7 +167,7 @@ def sends_to_an_order_topic_go_where_its_configuration_says(s: Stage) -> None:
 
 @scenario("RebalanceImpl.rebalanceByTopic", modes={"concurrent"}, capabilities=AWAY, settings=BOTH, alone=True)
 def a_consumer_goes_on_when_a_broker_is_back(s: Stage) -> None:
-    """It is given what the other one has meanwhile, and then what this one gets."""
+    """A consumer receives messages of the other broker while one is stopped, and of both after its return."""
     world, topic, group = s.world, on_both(s), s.group()
     consumer = _consumer(s, group, topic, world.broker, world.beside)
     how = {"seconds": SECONDS, "passing": s.poll_step}
@@ -181,7 +184,7 @@ def a_consumer_goes_on_when_a_broker_is_back(s: Stage) -> None:
 
 @scenario("AllocateMessageQueueAveragely.allocate", modes={"concurrent"}, capabilities=SEVERAL, settings=BOTH)
 def two_consumers_share_the_messages_of_both_brokers(s: Stage) -> None:
-    """Both are given some; when one has left, the other is given what comes to whichever broker."""
+    """Two consumers of a group both receive messages; when one has left, the other receives those of both brokers."""
     world, topic, group = s.world, on_both(s), s.group()
     brokers = (world.broker, world.beside)
     first = _consumer(s, group, topic, *brokers)
@@ -210,7 +213,7 @@ def two_consumers_share_the_messages_of_both_brokers(s: Stage) -> None:
 
 
 def _until_copied(s: Stage, topic: str, count: int) -> None:
-    """Wait until the slave knows a topic and has so many messages of it."""
+    """Wait until the slave knows a topic and has `count` messages of it."""
     has_all = partial(_held, s, topic, s.world.beside)
     what = "the slave has what its master has"
     s.wait_until(lambda: len(has_all()) == count, what, seconds=COPIED_SECONDS, passing=1.0)
@@ -226,12 +229,12 @@ def _until_copied(s: Stage, topic: str, count: int) -> None:
     without={"go-remoting": "it asks none but the master where its group was"},
 )
 def who_starts_while_the_master_is_away_is_given_what_the_slave_has(s: Stage) -> None:
-    """All of it: the group has consumed nothing yet."""
+    """A new group's consumer that starts while the master is stopped receives all messages from the slave."""
     topic, group = s.world.topic(queues=1), s.group()
     for content in ("first", "second"):
         _put(s, topic, content)
     _until_copied(s, topic, 2)
-    s.process()  # it is started with the help of the master
+    s.process()  # the driver's start needs the master
     with s.world.away():
         consumer = s.consumer(group, topic, "concurrent")
         s.wait_for(2, consumer, seconds=SECONDS)
@@ -248,7 +251,7 @@ def who_starts_while_the_master_is_away_is_given_what_the_slave_has(s: Stage) ->
     alone=True,
 )
 def a_consumer_goes_on_at_the_slave(s: Stage) -> None:
-    """What it was not given before the master went away, the slave gives it."""
+    """A consumer whose master stops receives the remaining messages from the slave."""
     topic, group = s.world.topic(queues=1), s.group()
     consumer = s.consumer(group, topic, "concurrent")
     _put(s, topic, "first")
@@ -265,7 +268,7 @@ def a_consumer_goes_on_at_the_slave(s: Stage) -> None:
 
 @scenario("PullAPIWrapper.recalculatePullFromWhichNode", modes={"concurrent"}, protocol="remoting", settings=FAR_BEHIND)
 def who_is_far_behind_is_sent_to_the_slave(s: Stage) -> None:
-    """The master suggests it, and the SDK pulls there next; what is consumed is committed at the master."""
+    """A consumer far behind is redirected to the slave and pulls there; its offset is committed at the master."""
     topic, group = s.world.topic(queues=1), s.group()
     for number in range(COUNT):
         _put(s, topic, f"m{number}")
@@ -284,7 +287,7 @@ def who_is_far_behind_is_sent_to_the_slave(s: Stage) -> None:
 
 
 def _pulled_from_slave(s: Stage, topic: str, group: str) -> int:
-    """Up to which offset a group has pulled there."""
+    """Return the offset up to which a group has pulled from the slave."""
     asked = {"consumerGroup": group, "topic": topic}
     answer = s.world.ask(RequestCode.GET_CONSUME_STATS, asked, to=s.world.beside)
     table = answer.json["offsetTable"] if answer.code == 0 else {}

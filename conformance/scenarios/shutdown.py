@@ -1,4 +1,4 @@
-"""Clients that leave."""
+"""Clients that shut down."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -35,19 +35,19 @@ def _comes_and_goes(s: Stage, style: Style) -> None:
 
 @scenario("ConsumerManager.unregisterConsumer", verbs={"simple"})
 def a_simple_consumer_leaves(s: Stage) -> None:
-    """The broker knows a simple consumer while it runs, and forgets it when it is closed."""
+    """The broker knows a simple consumer while it runs, and removes it when it is closed."""
     _comes_and_goes(s, "simple")
 
 
 @scenario("ClientManageProcessor.unregisterClient", modes={"concurrent"})
 def a_push_consumer_leaves(s: Stage) -> None:
-    """The broker knows a push consumer while it runs, and forgets it when it is closed."""
+    """The broker knows a push consumer while it runs, and removes it when it is closed."""
     _comes_and_goes(s, "concurrent")
 
 
 @scenario("ClientManageProcessor.unregisterClient", verbs={"send"})
 def a_producer_leaves_and_another_comes(s: Stage) -> None:
-    """Producers come and go, each sends."""
+    """Producers that start and close one after the other can each send."""
     topic = s.topic()
     offsets = []
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Static topics: queues whose numbers and offsets stay what they are, wherever they lie. Few SDKs know of them."""
+"""Static topics: logical queues keep numbers and offsets when they move to another broker. Few SDKs support them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,9 +13,9 @@ from .several_brokers import BOTH, SEVERAL, THERE, sent_in_the_end
 
 SENDS = 4
 MOVED_TO = 100
-"""The first offset of what lies at the new broker."""
+"""The first logical offset on the new broker."""
 NOTHING_SECONDS = 20.0
-"""After which an SDK that begins at the end is given nothing any more."""
+"""Time without messages after which an SDK that starts at the end will receive none."""
 LOOKS_RARELY = dict.fromkeys(
     ("go-remoting", "go-grpc", "node"),
     "it looks for routes every half a minute; what it makes of a move is seen between two producers",
@@ -25,14 +25,14 @@ CHANCE = "it begins at the end of what it takes for another queue, whenever it f
 
 
 def _made(s: Stage, parts: Mapping[int, Sequence[Part]]) -> str:
-    """A new topic with logical queues, all of them at the first broker, of which the name server tells."""
+    """Create a topic with logical queues, all on the first broker, and wait until the name server knows it."""
     topic = static_topic(s.world, parts, queues=len(parts))
     s.wait_until(lambda: _led(s, topic) == {s.world.broker_name}, f"the name server tells of {topic}")
     return topic
 
 
 def _move(s: Stage, topic: str) -> None:
-    """Have logical queue 0 end here, and go on at the other broker: that one is told first, as mqadmin does it."""
+    """End logical queue 0 on the first broker and continue it on the other, which is updated first, as by mqadmin."""
     world, here = s.world, s.world.broker_name
     parts = {0: [part(0, here, end=SENDS), part(0, THERE, MOVED_TO, gen=1)]}
     for broker, connection in ((THERE, world.beside), (here, world.broker)):
@@ -42,19 +42,19 @@ def _move(s: Stage, topic: str) -> None:
 
 
 def _led(s: Stage, topic: str) -> set[str]:
-    """The brokers at which logical queues of a topic end, as the name server tells."""
+    """Return the brokers on which the topic's logical queues end, as known to the name server."""
     route = s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
     mappings = route.json["topicQueueMappingByBroker"] if route.code == 0 else {}
     return {broker for broker, mapping in mappings.items() if mapping["currIdMap"]}
 
 
 def _sent(s: Stage, producer: Producer, topic: str, stem: str) -> list[Fields]:
-    """What a producer is told of sends, each repeated until it is not refused."""
+    """Return the results of sends, each repeated until it is accepted."""
     return [sent_in_the_end(s, producer, topic, f"{stem} {number}") for number in range(SENDS)]
 
 
 def _places(messages: Sequence[Fields]) -> list[tuple[object, object]]:
-    """Queues and offsets as the SDK tells them, where it does."""
+    """Return the queues and offsets that the SDK reports."""
     return sorted((each.get("queue"), each.get("offset")) for each in messages)
 
 
@@ -63,7 +63,7 @@ def _queues(messages: Sequence[Fields]) -> list[str]:
 
 
 def _until_given(s: Stage, consumer: Consumer, count: int) -> None:
-    """Wait until a consumer was given different messages, so many, or is not for a long time."""
+    """Wait until a consumer has received `count` different messages, or has received none for a long time."""
     seconds = PATIENCE_SECONDS if s.hello.get("from_first", True) else NOTHING_SECONDS
     s.comes(lambda: len(set(consumer.bodies)) >= count, consumers=[consumer], seconds=seconds)
     s.settle(consumer)
@@ -71,7 +71,7 @@ def _until_given(s: Stage, consumer: Consumer, count: int) -> None:
 
 @scenario("ClientMetadata.topicRouteData2EndpointsForStaticTopic")
 def logical_queues_have_numbers_of_their_own(s: Stage) -> None:
-    """A topic whose queues 0 and 1 are the broker's 1 and 0 is sent to and consumed like any other."""
+    """A topic whose queues 0 and 1 are the broker's queues 1 and 0 is sent to and consumed like any other."""
     here = s.world.broker_name
     topic, group = _made(s, {0: [part(1, here)], 1: [part(0, here)]}), s.group()
     s.see("queues sent to", _queues(_sent(s, s.producer(topic), topic, "m")))
@@ -83,9 +83,11 @@ def logical_queues_have_numbers_of_their_own(s: Stage) -> None:
 
 @scenario("TopicQueueMappingManager.buildTopicQueueMappingContext", capabilities=SEVERAL, settings=BOTH)
 def a_topic_moves_between_two_producers(s: Stage) -> None:
-    """Queues keep their numbers, offsets rise, and who then begins at the first message gets those of both brokers.
+    """A topic that moves between two producers keeps its queue numbers, and its offsets rise.
 
-    SDKs that know nothing of static topics take each broker's queue for one of its own.
+    A consumer that then starts at the first message receives the messages of both brokers.
+
+    SDKs without support for static topics treat each broker's queue as a queue of its own.
     """
     topic, group = _made(s, {0: [part(0, s.world.broker_name)]}), s.group()
     s.see("places sent", _places(_sent(s, s.producer(topic), topic, "here")))
@@ -104,9 +106,9 @@ def a_topic_moves_between_two_producers(s: Stage) -> None:
     without={**LOOKS_RARELY, "rust": STAYS, "cpp": CHANCE},
 )
 def a_topic_moves_under_clients_at_work(s: Stage) -> None:
-    """A producer is refused until it hears of the new broker; a consumer goes on there.
+    """A producer of a topic that moves gets errors until it learns of the new broker; a consumer continues there.
 
-    Who knows nothing of static topics may be given some messages again: to it that is another queue.
+    An SDK without support for static topics may receive some messages again, because it sees a different queue.
     """
     topic, group = _made(s, {0: [part(0, s.world.broker_name)]}), s.group()
     producer = s.producer(topic)

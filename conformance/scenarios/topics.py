@@ -1,4 +1,4 @@
-"""Consumers of several topics, and topics that are not there."""
+"""Consumers of several topics, and topics that do not exist."""
 
 from ..actors import comparison
 from ..drivers.process import DriverError
@@ -12,7 +12,7 @@ from ..stage import Stage, stable
     without={"node": "two topics at its start hang this SDK now and then, whatever answers"},
 )
 def one_consumer_of_two_topics(s: Stage) -> None:
-    """A consumer that is subscribed to two topics is given the messages of both."""
+    """A consumer that is subscribed to two topics receives the messages of both."""
     first, second, group = s.topic(), s.topic(), s.group()
     producer = s.producer(first, second)
     consumer = s.consumer(group, {first: "*", second: "*"})
@@ -23,10 +23,10 @@ def one_consumer_of_two_topics(s: Stage) -> None:
 
 @scenario("ClientRequestProcessor.getRouteInfoByTopic", verbs={"send"})
 def a_send_to_an_unknown_topic(s: Stage) -> None:
-    """A topic that nobody made is made by the first remoting send to it, and unknown to the proxy."""
+    """A send to an unknown topic creates the topic with the remoting protocol, and fails with the proxy."""
     topic = s.world.new()
     try:
-        # gRPC producers that are told their topics fail at their start already.
+        # gRPC producers that declare their topics already fail at their start.
         producer = s.producer()
         reply = producer.send(topic, "hello")
     except DriverError as error:
@@ -37,7 +37,7 @@ def a_send_to_an_unknown_topic(s: Stage) -> None:
 
 @scenario("RouteActivity.queryRoute", verbs={"send"}, protocol="grpc")
 def a_producer_for_an_unknown_topic(s: Stage) -> None:
-    """A gRPC producer that is made for a topic which is not there tells so at its start or at its first send."""
+    """A gRPC producer for a topic that does not exist fails at its start or at its first send."""
     topic = s.world.new()
 
     def start_and_send() -> None:

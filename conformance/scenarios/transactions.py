@@ -1,4 +1,4 @@
-"""Messages that are seen only when their transaction is committed."""
+"""Transactional messages, which consumers receive only after the commit."""
 
 from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC
 
@@ -7,24 +7,26 @@ from ..scenario import scenario
 from ..stage import Stage
 
 CHECK_SECONDS = 100.0
-"""The broker looks every 30 s, and asks about what is older than 6 s."""
+"""Timeout for a check: the broker scans every 30 s, and checks half messages older than 6 s."""
 SHORT = {"transactionCheckInterval": "1000", "transactionOpBatchInterval": "100"}
-"""It looks every second, and asks about what is older than 6 s."""
+"""The broker scans every second, and checks half messages older than 6 s."""
 CHECKS = 15
-"""So often it asks."""
+"""Maximum number of transaction checks."""
 GONE_SECONDS = 9
-"""It would have asked twice or three times."""
+"""Time in which the broker would have checked two or three times."""
 ANSWERED_SECONDS = 5
-"""So long may an answer take; where it does not count, it is asked for again and again meanwhile."""
+"""Longest wait for the effect of an answer; if it does not count, the broker repeats the check meanwhile."""
 IMMUNE_SECONDS = 9
 SHORTER = {**SHORT, "transactionTimeOut": "3000"}
-"""It asks about what is older than 3 s. No scenario of another sort has this: the age of a message is what its
-producer's clock makes of it, so time may not have been jumped over before."""
+"""The broker checks half messages older than 3 s.
+
+Only one scenario uses it: a message's age depends on its producer's clock, so no clock jump may have happened before.
+"""
 
 
 @scenario("EndTransactionProcessor.processRequest", verbs={"send_tx"})
 def a_committed_one_comes_and_one_rolled_back_does_not(s: Stage) -> None:
-    """A message whose transaction is rolled back does not come; the next one, whose transaction is committed, does."""
+    """A message whose transaction is rolled back does not arrive; the next one, which is committed, does."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     producer = s.producer(topic, check="COMMIT")
     consumer = s.consumer(group, topic)
@@ -53,24 +55,24 @@ def _checked(s: Stage, answer: str) -> None:
 
 @scenario("TransactionalMessageServiceImpl.check", verbs={"send_tx"}, passes=True)
 def an_open_one_is_asked_about_and_committed(s: Stage) -> None:
-    """A producer is asked about a transaction that it left open, and its message comes when it answers commit."""
+    """A producer receives a check of a transaction that it left open; its message arrives after a commit."""
     _checked(s, "COMMIT")
 
 
 @scenario("TransactionalMessageServiceImpl.check", verbs={"send_tx"}, passes=True)
 def an_open_one_is_asked_about_and_rolled_back(s: Stage) -> None:
-    """A producer is asked about a transaction that it left open; its message never comes if it answers rollback."""
+    """A producer receives a check of a transaction that it left open; its message never arrives after a rollback."""
     _checked(s, "ROLLBACK")
 
 
 def _until_asked(s: Stage, producer: Producer, topic: str) -> None:
-    """Let a producer send, and wait until checks reach it."""
+    """Make a producer send, and wait until transaction checks reach it."""
     producer.send(topic, "first", verb="send_tx", outcome="COMMIT")
     s.until_asked(producer, topic)
 
 
 def _left_open(s: Stage, check: object) -> tuple[Producer, Consumer, str]:
-    """A producer that the broker knows and that has left a transaction open, a consumer of its topic, and the topic."""
+    """Return a known producer that has left a transaction open, a consumer of its topic, and the topic."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     producer = s.producer(topic, check=check)
     consumer = s.consumer(group, topic)
@@ -81,7 +83,7 @@ def _left_open(s: Stage, check: object) -> tuple[Producer, Consumer, str]:
 
 @scenario("TransactionalMessageServiceImpl.needDiscard", verbs={"send_tx"}, settings=SHORT, passes=True)
 def an_open_one_is_put_aside_after_fifteen_checks(s: Stage) -> None:
-    """A transaction that its producer leaves open at each of fifteen checks is put aside; its message never comes."""
+    """A transaction left open at each of fifteen checks is discarded, and its message never arrives."""
     producer, consumer, topic = _left_open(s, "UNKNOWN")
 
     def put_aside() -> list[str]:
@@ -98,7 +100,7 @@ def an_open_one_is_put_aside_after_fifteen_checks(s: Stage) -> None:
 
 @scenario("TransactionalMessageServiceImpl.needDiscard", verbs={"send_tx"}, settings=SHORT, passes=True)
 def an_open_one_is_committed_by_the_last_check(s: Stage) -> None:
-    """A transaction that its producer leaves open at fourteen checks and commits at the fifteenth comes."""
+    """A transaction left open at fourteen checks and committed at the fifteenth delivers its message."""
     producer, consumer, _ = _left_open(s, [*["UNKNOWN"] * (CHECKS - 1), "COMMIT"])
     s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS, passing=1)
     s.see("checks", [check["answer"] for check in producer.checks()])
@@ -107,7 +109,7 @@ def an_open_one_is_committed_by_the_last_check(s: Stage) -> None:
 
 @scenario("ProducerManager.getAvailableChannel", verbs={"send_tx"}, passes=True)
 def an_open_one_is_committed_by_another_producer(s: Stage) -> None:
-    """A transaction whose producer is gone is committed by another of its group when that one is asked."""
+    """A transaction whose producer has left is committed by another producer of its group that receives the check."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     gone = s.producer(topic, check="ROLLBACK")
     consumer = s.consumer(group, topic)
@@ -123,7 +125,7 @@ def an_open_one_is_committed_by_another_producer(s: Stage) -> None:
 
 @scenario("ProducerManager.getAvailableChannel", verbs={"send_tx"}, settings=SHORT, passes=True)
 def an_open_one_waits_for_its_producer(s: Stage) -> None:
-    """A transaction whose producer is gone while the broker looks again and again is committed when it is back."""
+    """A transaction whose producer is away during several scans is committed when the producer is back."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     before = s.producer(topic, check="ROLLBACK")
     consumer = s.consumer(group, topic)
@@ -132,7 +134,7 @@ def an_open_one_waits_for_its_producer(s: Stage) -> None:
     s.world.wait(GONE_SECONDS)
     after = s.producer(topic, group=before.group, check="COMMIT")
     _until_asked(s, after, topic)
-    # No time is passed: a second that goes by while the producer answers is a second question.
+    # No clock jump: a second that passes while the producer answers would cause a second check.
     s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS)
     s.see("asked before", len(before.checks()))
     s.see("asked after", [[check["answer"], text(check["msg"])] for check in after.checks()])
@@ -141,9 +143,9 @@ def an_open_one_waits_for_its_producer(s: Stage) -> None:
 
 @scenario("TransactionalMessageUtil.getImmunityTime", verbs={"send_tx"}, settings=SHORTER)
 def an_open_one_asks_to_be_left_alone(s: Stage) -> None:
-    """A producer is asked later about a message with CHECK_IMMUNITY_TIME_IN_SECONDS than about others.
+    """A message with CHECK_IMMUNITY_TIME_IN_SECONDS is checked later than others.
 
-    Its answer counts only where its SDK says that it answers a check: by itself it would come too late.
+    Its answer counts only if its SDK marks it as the answer to a check; otherwise it would come too late.
     """
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     producer = s.producer(topic, check="COMMIT")
@@ -160,8 +162,8 @@ def an_open_one_asks_to_be_left_alone(s: Stage) -> None:
     s.wait_until(asked, "a check", consumers=[consumer])
     s.see("asked first", sorted(set(asked())))
     s.wait_until(lambda: "patient" in asked(), "a check of the other", consumers=[consumer])
-    # From the time of birth on, of which some SDKs tell whole seconds only.
+    # Measured from the born time, which some SDKs state in whole seconds.
     s.see("asked about the other after", watch.between(IMMUNE_SECONDS - 1, IMMUNE_SECONDS + 6))
     s.comes(lambda: consumer.of("patient"), consumers=[consumer], seconds=ANSWERED_SECONDS)
-    # What is asked for while its answer is on the way is committed twice.
+    # A message that is checked while its answer is in flight is committed twice.
     s.see("received", sorted(set(consumer.bodies)))

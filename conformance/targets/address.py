@@ -1,4 +1,4 @@
-"""Any RocketMQ that already runs somewhere, given by its addresses."""
+"""A RocketMQ deployment that is already running, given by its addresses."""
 
 import socket
 import time
@@ -12,30 +12,30 @@ from .target import REFERENCE_VERSION, Access, Capability, Place, Target, Target
 
 REACHED_WITHIN_SECONDS = 10.0
 WAIT_SECONDS = 15.0
-"""A broker that starts accepts connections after some seconds, and registers after some more."""
+"""A starting broker accepts connections after some seconds, and registers some seconds later."""
 POLL_SECONDS = 0.2
 
 
 class AddressPlace(Place):
-    """Somebody's RocketMQ in real time."""
+    """A user's RocketMQ deployment in real time."""
 
     def __init__(self, access: Access, sleep: Callable[[float], None] = time.sleep) -> None:
         self.access = access
         self._sleep = sleep
 
     def now_ms(self) -> int:
-        """This machine's clock."""
+        """Read this machine's clock (ms since the epoch)."""
         return time.time_ns() // 1_000_000
 
     def pass_ms(self, ms: int) -> None:
-        """Wait."""
+        """Sleep for `ms` milliseconds."""
         self._sleep(ms / 1000)
 
 
 class AddressTarget(Target):
-    """A RocketMQ at given addresses. `admin`: topics and groups may be made there; `version`: what runs there.
+    """A RocketMQ at given addresses. `admin`: True if topics and groups may be created there; `version`: its version.
 
-    `wait_seconds`: how long `start` waits for a broker that is not up yet.
+    `wait_seconds`: timeout of `start` for a broker that is not up yet.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class AddressTarget(Target):
     def start(self) -> None:
         """Wait until both addresses accept connections and a broker is registered: it may have just started.
 
-        Raises TargetError with one sentence, which is better than a failure of every case.
+        Raises TargetError with one sentence, instead of failing every case.
         """
         end = time.monotonic() + self._wait_seconds
         while True:
@@ -72,7 +72,7 @@ class AddressTarget(Target):
             time.sleep(POLL_SECONDS)
 
     def check(self) -> None:
-        """Raise TargetError when nobody listens there any more, or the broker behind the name server is gone."""
+        """Raise TargetError if an address no longer accepts connections, or if no broker is registered."""
         _reach("namesrv", self.access.namesrv)
         _reach("endpoint", self.access.endpoint)
         try:
@@ -83,12 +83,12 @@ class AddressTarget(Target):
         _reach(broker.name, broker.address)
 
     def likely_causes(self) -> list[str]:
-        """Keys of the broker that differ from those of the recorded one."""
+        """Configuration keys of the broker that differ from those of the recorded one."""
         return differing_keys(self.access)
 
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
-        """The one place."""
+        """Lend the only deployment. Raises TargetError for `settings` or `alone`."""
         if settings or alone:
             raise TargetError(f"{self.name} is as it is: it cannot be configured or had alone")
         yield self._place

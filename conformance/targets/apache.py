@@ -3,10 +3,10 @@
     with ApacheBroker("5.3.3", {"transactionCheckInterval": "3000"}) as real:
         connect(real.namesrv, real.endpoint)
 
-Broker and proxy are one process (the proxy's local mode), or two if the settings say `proxy.proxyMode=CLUSTER`; the
-name server is another, and a second broker, if the settings have keys for one, one more. Each instance has free ports
-and a temporary home of its own, so several can stand side by side; both are gone afterwards. Versions before 5 have no
-proxy and so no endpoint.
+Broker and proxy are one process (the proxy's local mode), or two if the settings say `proxy.proxyMode=CLUSTER`. The
+name server is another process, and so is the second broker if the settings have keys for one. Each instance has free
+ports and a temporary home of its own, so several can run in parallel; `stop` releases both. Versions before 5 have no
+proxy and therefore no endpoint.
 """
 
 import json
@@ -34,9 +34,9 @@ from .registration import wait_registered
 from .target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError, of_each
 
 START_SECONDS = 240.0
-"""On an idle machine it is 6 s."""
+"""Startup timeout; an idle machine needs 6 s."""
 STOP_SECONDS = 120.0
-"""On an idle machine it is 10 s."""
+"""Graceful shutdown timeout; an idle machine needs 10 s."""
 
 _JVM = (
     "-XX:+UseSerialGC",
@@ -45,18 +45,18 @@ _JVM = (
     "--add-opens=java.base/java.util=ALL-UNNAMED",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
     "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
-    # Without a certificate each server makes itself one, five times in all, which is most of what a start costs.
+    # Without a certificate each server generates its own, five in all, which is most of a start's cost.
     "-Dtls.test.mode.enable=false",
     "-Dtls.server.need.client.auth=optional",
 )
 
-# What makes a broker fit for tests on a small shared machine; everything else is upstream's default.
+# Makes a broker suitable for tests on a small shared machine; all other keys have upstream's defaults.
 _BROKER_CONF = {
     "brokerClusterName": "DefaultCluster",
     "brokerName": "broker-a",
     "brokerId": "0",
     "brokerIP1": "127.0.0.1",
-    "bindAddress": "127.0.0.1",  # replication and the proxy's gRPC server listen everywhere, whatever is said
+    "bindAddress": "127.0.0.1",  # replication and the proxy's gRPC server ignore it and listen on all interfaces
     "brokerRole": "ASYNC_MASTER",
     "flushDiskType": "ASYNC_FLUSH",
     "mappedFileSizeCommitLog": str(64 * 1024 * 1024),
@@ -66,13 +66,13 @@ _BROKER_CONF = {
     "diskMaxUsedSpaceRatio": "95",
     "brokerFastFailureEnable": "false",
     "osPageCacheBusyTimeOutMills": "5000",
-    "transactionMetricFlushInterval": "500",  # until it is over for the first time, a thread does nothing but look
+    "transactionMetricFlushInterval": "500",  # until the first interval ends, a thread polls without pause
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """A kind of process: its class, what it prints as soon as it serves, and switches of its JVM."""
+    """A kind of process: its class, the text that it prints once it serves, and its JVM options."""
 
     kind: str
     main: str
@@ -109,16 +109,16 @@ _LOGBACK = """\
   <root level="INFO"><appender-ref ref="file"/></root>
 </configuration>
 """
-"""What servers before 5 want to find in their home; later ones bring it in their jars."""
+"""Logging configuration that servers before 5 expect in their home; later ones include it in their jars."""
 
 
 def has_proxy(version: str) -> bool:
-    """Whether there is a gRPC proxy of a version: from 5.0 on."""
+    """True if the version has a gRPC proxy: 5.0 and later."""
     return int(version.partition(".")[0]) >= 5
 
 
 def recipe(version: str) -> Recipe:
-    """How the jars of a version are assembled and cached."""
+    """Return the recipe that downloads and caches the jars of a version."""
 
     def fetch(workshop: Workshop, version: str) -> None:
         copy_jars(workshop, version)
@@ -140,9 +140,9 @@ def recipe(version: str) -> Recipe:
 
 
 class ApacheBroker:
-    """One running Apache RocketMQ; `settings` go into broker.conf, and into the file that their prefix says.
+    """One running Apache RocketMQ; `settings` go into broker.conf, or into the file that their prefix names.
 
-    `proxy_settings`: keys of rmq-proxy.json that are no texts. `jvm`: further switches of its JVMs.
+    `proxy_settings`: keys of rmq-proxy.json whose values are not strings. `jvm`: further JVM options.
     """
 
     def __init__(
@@ -167,9 +167,9 @@ class ApacheBroker:
         self.broker = ""
         self.endpoint = ""
         self.beside = ""
-        """The address of the second broker, empty when there is none."""
+        """The address of the second broker; empty if there is none."""
         self.start_seconds = 0.0
-        """From the start of the name server until broker and proxy accept connections."""
+        """Duration from the start of the name server until broker and proxy accept connections."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -185,23 +185,24 @@ class ApacheBroker:
 
     @property
     def home(self) -> Path:
-        """The folder of configuration, store and logs; gone after `stop`."""
+        """The folder of configuration, store and logs; deleted by `stop`."""
         return self._home
 
     @property
     def _certificate(self) -> Path:
-        """Key and certificate of all servers."""
+        """File with key and certificate of all servers."""
         return self._home / "conf" / "server.pem"
 
     @property
     def pids(self) -> list[int]:
-        """Process ids of the name server, of the broker with or without the proxy, and of what else there is."""
+        """Process ids of the name server, of the broker (with or without the proxy), and of further processes."""
         return [process.pid for process in self._processes.values()]
 
     def start(self) -> None:
-        """Start it, once, and wait until it serves.
+        """Start all processes, once, and wait until they serve.
 
-        Raises BuildError without jars, TargetError when it does not come up or was stopped, also before.
+        Raises BuildError if the jars are missing. Raises TargetError if a process does not start, or if `stop` was
+        called.
         """
         jars = build(recipe(self.version)) / "lib"
         with self._spawning:
@@ -210,7 +211,7 @@ class ApacheBroker:
         try:
             self._start(jars)
         except OSError:
-            self._check_wanted()  # files are gone from under it
+            self._check_wanted()  # `stop` may have deleted files meanwhile
             self.stop()
             raise
         except BaseException:
@@ -224,7 +225,8 @@ class ApacheBroker:
         self.endpoint = f"127.0.0.1:{ports.grpc}" if self._proxy_mode else ""
         conf = self._home / "conf"
         conf.mkdir()
-        # Keys are kept in memory behind a password, which the usual kind of store mixes ten thousand times.
+        # Keys are held in a password-protected store in memory; the default type derives the key with ten thousand
+        # rounds.
         (conf / "java.security").write_text("keystore.type=jks\n")
         write_pem(process_authority().issue(["localhost", "127.0.0.1"]), self._certificate)
         (conf / "namesrv.conf").write_text(f"listenPort={ports.namesrv}\nbindAddress=127.0.0.1\n")
@@ -239,7 +241,7 @@ class ApacheBroker:
         }
         if self._settings_beside:
             self.beside = f"127.0.0.1:{ports.beside}"
-            settings["brokerIP2"] = "127.0.0.1"  # where slaves are told to copy from
+            settings["brokerIP2"] = "127.0.0.1"  # the address that slaves copy from
             beside = {
                 **settings,
                 "listenPort": str(ports.beside),
@@ -273,13 +275,13 @@ class ApacheBroker:
             (self._home / "beside").mkdir()
             self._run(jars, _BROKER, "beside", ["-c", str(conf / "beside.conf")], home=self._home / "beside")
         if self._proxy_mode and not self._together:
-            self.wait_registered()  # it makes topics when it starts, and ends where no broker is known
+            self.wait_registered()  # a starting proxy creates topics, and exits if no broker is known
             self._run_proxy(jars)
         self.start_seconds = time.monotonic() - begin
 
     @property
     def _together(self) -> bool:
-        """Whether broker and proxy are one process."""
+        """True if broker and proxy are one process."""
         return self._proxy_mode == "local"
 
     def _run_broker(self, jars: Path) -> None:
@@ -296,32 +298,32 @@ class ApacheBroker:
         self._run(jars, _PROXY, "proxy", switches)
 
     def wait_registered(self) -> None:
-        """Return when the name server knows all brokers, a moment after they accept connections. Raises TargetError."""
+        """Wait until the name server knows all brokers, soon after they accept connections. Raises TargetError."""
         addresses = [address for address in (self.broker, self.beside) if address]
         wait_registered(self.namesrv, addresses, self.log_tail)
 
     @property
     def alive(self) -> bool:
-        """Whether all processes run."""
-        # A copy, since a case may stop one meanwhile.
+        """True if all processes run."""
+        # A copy, since a case may stop a process meanwhile.
         running = [process for process in list(self._processes.values()) if process.poll() is None]
         return len(running) == 2 + bool(self.beside) + bool(self._proxy_mode and not self._together)
 
     def halt(self) -> None:
-        """Stop the broker, and the proxy if they are one, in order until `resume`. Raises TargetError."""
+        """Stop the broker gracefully until `resume`; in local mode the proxy as well. Raises TargetError."""
         self._end(self._stop_in_order)
 
     def resume(self) -> None:
-        """Start again what was stopped, on the same ports and store. Raises TargetError."""
+        """Restart the processes that `halt` stopped, with the same ports and store. Raises TargetError."""
         self._run_broker(build(recipe(self.version)) / "lib")
 
     def crash(self) -> None:
-        """Kill what `halt` stops, and start it again on the same ports and store. Raises TargetError."""
+        """Kill the processes that `halt` stops, and restart them with the same ports and store. Raises TargetError."""
         self._end(_kill)
         self.resume()
 
     def _end(self, how: Callable[[subprocess.Popen[bytes]], None]) -> None:
-        how(self._processes[self._own])  # it is listed until it is gone: an interrupted run kills what is listed
+        how(self._processes[self._own])  # listed until it has ended: an interrupted run kills the listed processes
         self._processes.pop(self._own, None)
 
     def _stop_in_order(self, process: subprocess.Popen[bytes]) -> None:
@@ -330,17 +332,17 @@ class ApacheBroker:
         try:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            _kill(process)  # what is seen afterwards would be taken for what a stop in order leaves
+            _kill(process)  # a state after this kill must not be mistaken for that of a graceful shutdown
             text = f"Apache RocketMQ {self.version} did not stop in order within {STOP_SECONDS:g} s"
             raise TargetError(f"{text}:\n{self.log_tail()}") from None
 
     @property
     def _own(self) -> str:
-        """The process of the broker."""
+        """Name of the broker's process."""
         return "proxy" if self._together else "broker"
 
     def _run(self, jars: Path, server: _Server, name: str, switches: list[str], home: Path | None = None) -> None:
-        """Start a process under a name and wait until it serves. `home`: of its store and its logs."""
+        """Start a process under a name and wait until it serves. `home`: folder of its store and logs."""
         output = self._home / f"{name}.out"
         with output.open("wb") as printed, self._spawning:
             self._check_wanted()
@@ -365,7 +367,7 @@ class ApacheBroker:
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # a Ctrl-C of the run must reach us first, so that we can stop it in order
+                start_new_session=True,  # Ctrl-C must reach this process first, so that it can stop the broker
             )
             self._processes[name] = process
         deadline = time.monotonic() + START_SECONDS
@@ -376,12 +378,12 @@ class ApacheBroker:
             time.sleep(0.02)
 
     def _check_wanted(self) -> None:
-        """Nothing may be made behind the back of somebody who has stopped it."""
+        """Raise TargetError after `stop`, so that nothing is started behind the caller's back."""
         if self._stopped:
             raise TargetError(f"Apache RocketMQ {self.version} was stopped")
 
     def log_tail(self, name: str = "", lines: int = 30) -> str:
-        """The end of what a process printed, the broker's if none is named, and of the broker's log."""
+        """Return the last lines of a process's output (by default the broker's) and of the broker's log."""
         texts = []
         for path in (self._home / f"{name or self._own}.out", self._home / "logs" / "rocketmqlogs" / "broker.log"):
             if path.is_file():
@@ -389,13 +391,13 @@ class ApacheBroker:
         return "\n".join(texts)
 
     def stop(self) -> None:
-        """Kill both processes and remove the home; from another thread also while it starts, or before.
+        """Kill all processes and remove the home; also from another thread, during or before `start`.
 
-        Nothing of it will be wanted again, and to stop in order takes it ten seconds.
+        Kills instead of a graceful shutdown, which takes ten seconds: the store is not needed again.
         """
         with self._spawning:
             self._stopped = True
-        with self._stopping:  # who comes second waits until all are gone, for the program may end after that
+        with self._stopping:  # a second caller waits until all have ended, for the program may end afterwards
             while self._processes:
                 _kill(self._processes.popitem()[1])
         if self._ports is not None:

@@ -22,19 +22,23 @@ _ABLE = frozenset(
         Capability.SEVERAL_BROKERS,
     }
 )
-"""What every real broker is able to do; whether its disk can be full depends on how full it is."""
+"""Capabilities of every real broker; FULL_DISK depends on the disk usage."""
 OWN_MAX = 8
-"""Brokers with settings of their own that run beside the common one, 600 MB each."""
+"""Most brokers with settings of their own that run beside the common one; each uses 600 MB."""
 _SHARED = {"timerFlushIntervalMs": "10000"}
-"""Keys of brokers that several cases use, none of which stops it. To write, the timer goes through 38 MB byte by byte,
-which at upstream's second takes a twentieth of a processor."""
+"""Keys of brokers that several cases share and none stops.
+
+A timer flush compares 38 MB byte by byte, which takes a twentieth of a processor at upstream's interval of one second.
+"""
 _SHORT_LIVED = tuple(f"-XX:Tier4{what}Threshold=1000000" for what in ("Invocation", "MinInvocation", "Compile"))
-"""Switches of brokers that serve for seconds: only loops are worth the work of the optimising compiler, which otherwise
-is a third of what a start costs."""
+"""JVM options of brokers that live for seconds: only loops are worth optimizing.
+
+The optimizing compiler is otherwise a third of a start's cost.
+"""
 _PLAIN = ("-Dtls.server.mode=disabled",)
-"""Switches of brokers that no client speaks TLS with, which is half of what is left of a start's cost."""
+"""JVM options of brokers without TLS clients; this halves the remaining cost of a start."""
 STARTING_MAX = os.cpu_count() or 2
-"""Brokers that start at once: a start keeps a processor busy, and more of them only make each other late."""
+"""Most brokers that start at once: a start keeps a processor busy, and more of them only delay each other."""
 
 
 class ApachePlace(AddressPlace):
@@ -46,34 +50,34 @@ class ApachePlace(AddressPlace):
         self.beside = broker.beside
 
     def restart(self) -> None:
-        """Stop and start broker and proxy; the name server stays."""
+        """Restart broker and proxy gracefully; the name server keeps running."""
         with self.away():
             pass
 
     def stop(self) -> None:
-        """Stop broker and proxy in order; the name server stays."""
+        """Stop broker and proxy gracefully; the name server keeps running."""
         self.broker.halt()
 
     def start(self) -> None:
-        """Start them again."""
+        """Start broker and proxy again and wait until the name server knows them."""
         self.broker.resume()
         self.broker.wait_registered()
 
     def crash(self) -> None:
-        """Kill broker and proxy and start them again; the name server stays."""
+        """Kill and restart broker and proxy; the name server keeps running."""
         self.broker.crash()
         self.broker.wait_registered()
 
 
 def _disk_used() -> float:
-    """Percent of the disk on which brokers have their homes."""
+    """Usage of the disk with the brokers' homes, in percent."""
     usage = shutil.disk_usage(tempfile.gettempdir())
     return 100 * usage.used / (usage.used + usage.free)
 
 
 @dataclass(eq=False, slots=True)
 class _Instance:
-    """A broker, the settings it was started with, and how many use it."""
+    """A broker, its settings, and the number of its users."""
 
     settings: frozenset[tuple[str, str]]
     encrypted: bool
@@ -82,7 +86,7 @@ class _Instance:
     ready: bool = False
 
     def serves(self, settings: frozenset[tuple[str, str]], *, encrypted: bool) -> bool:
-        """Whether it is what somebody wants to be lent."""
+        """True if the broker has these settings, and TLS if `encrypted`."""
         return self.settings == settings and self.encrypted >= encrypted
 
 
@@ -102,21 +106,21 @@ class ApacheTarget(Target):
             self.unrecordable = f"records are of a broker without keys of its own, and this one has {keys}"
         self._instances: list[_Instance] = []
         self._apart: set[ApacheBroker] = set()
-        """Those of one case, and those that nobody needs any more and that are being stopped."""
+        """Brokers of single cases, and unused brokers that are being stopped."""
         self._over = False
         self._changed = threading.Condition()
         self._starting = threading.Semaphore(STARTING_MAX)
         self.capabilities = _ABLE | {Capability.FULL_DISK} if _disk_used() > FULL_FROM else _ABLE
 
     def start(self) -> None:
-        """Fetch the jars; brokers start when they are first needed."""
+        """Download the jars; brokers start on first use."""
         self._over = False
         self._jvm = quick_start(self.version)
 
     def stop(self) -> None:
         """Stop all brokers."""
         with self._changed:
-            self._over = True  # whoever still waits for a broker gets none
+            self._over = True  # threads that still wait for a broker receive none
             self._changed.notify_all()
             brokers = [*(each.broker for each in self._instances), *self._apart]
             self._instances = []
@@ -124,20 +128,20 @@ class ApacheTarget(Target):
             broker.stop()
 
     def check(self) -> None:
-        """Raise TargetError when a broker has died."""
+        """Raise TargetError if a broker has died."""
         with self._changed:
             dead = [each for each in self._instances if each.ready and not each.broker.alive]
         for instance in dead:
             raise TargetError(f"{self.name} died; the end of its log:\n{instance.broker.log_tail()}")
 
     def describe(self) -> str:
-        """Version, keys and processor count."""
+        """Describe version, keys and processor count."""
         keys = "".join(f", {key}={value}" for key, value in self._settings.items())
         return f"Apache RocketMQ {self.version}{keys}, {os.cpu_count()} cores"
 
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
-        """The broker with these settings; `alone` starts one that is stopped afterwards."""
+        """Lend the broker with these settings; `alone` starts a new one that is stopped afterwards."""
         wanted = {**COMMON_SETTINGS, **self._settings, **settings}
         if alone:
             broker = self._own(wanted, encrypted=encrypted)
@@ -162,7 +166,7 @@ class ApacheTarget(Target):
                 self._changed.notify_all()
 
     def _own(self, settings: Mapping[str, str], *, encrypted: bool) -> ApacheBroker:
-        """A broker that has settings of its own, or a user."""
+        """Create a broker that has settings of its own or a single user."""
         return ApacheBroker(self.version, settings, jvm=(*self._jvm, *_SHORT_LIVED, *(() if encrypted else _PLAIN)))
 
     def _take(self, settings: frozenset[tuple[str, str]], *, encrypted: bool) -> _Instance:
@@ -218,7 +222,7 @@ class ApacheTarget(Target):
 
     @property
     def _common(self) -> frozenset[tuple[str, str]]:
-        """The settings of a place that asks for none."""
+        """The settings of a deployment requested without settings."""
         return frozenset({**_SHARED, **COMMON_SETTINGS, **self._settings}.items())
 
     @property
@@ -230,9 +234,9 @@ class ApacheTarget(Target):
             raise TargetError(f"{self.name} was stopped")
 
     def _out_of_use(self) -> list[_Instance]:
-        """Take those that nobody uses, which cost the others processor time, out of the list.
+        """Remove unused brokers from the list, because they cost processor time.
 
-        The one with the common settings stays: it will be wanted again.
+        The broker with the common settings stays: it will be used again.
         """
         idle = [each for each in self._instances if each.ready and not each.users and each.settings != self._common]
         self._instances = [each for each in self._instances if each not in idle]

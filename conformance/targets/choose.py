@@ -1,4 +1,4 @@
-"""Targets by their names on the command line."""
+"""Target names of the command line."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _URL = re.compile(r"^https?://[^/\s]+/?$")
 
 
 def target(text: str) -> Target:
-    """The target of one `--target`. Errors: TargetError that shows the forms."""
+    """Parse the value of one `--target`. Raises TargetError that shows the accepted forms."""
     name, _, rest = text.partition(",")
     if text == "emulator":
         return EmulatorTarget()
@@ -108,7 +108,7 @@ def _refused(text: str, wrong: str, allowed: str, remedy: str) -> TargetError:
 
 
 def _shown(text: str) -> str:
-    """The words of a target as errors and reports show them: without secrets."""
+    """Return the text of a target without secrets, for errors and reports."""
     return ",".join(masked_line(word) for word in text.split(","))
 
 

@@ -1,4 +1,4 @@
-"""The archive of the classes that name servers and brokers load, made at a version's first start."""
+"""Class data archive of name servers and brokers, created at a version's first start."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,9 @@ from .apache import ApacheBroker, recipe
 
 
 def quick_start(version: str) -> tuple[str, ...]:
-    """Switches for the JVMs of a version, with which they start sooner.
+    """Return JVM options with which processes of a version start faster.
 
-    Errors: BuildError, TargetError (the first start).
+    Raises BuildError, and TargetError if the first start fails.
     """
     folder = build(recipe(version))
 

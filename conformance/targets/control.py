@@ -1,4 +1,4 @@
-"""An emulator that already runs somewhere, with its control port: its time can be moved, its broker can crash."""
+"""An emulator that is already running, used with its control port, which can move its clock and crash its broker."""
 
 import json
 import threading
@@ -14,18 +14,18 @@ from .target import Access, Capability, Place, Target, TargetError
 
 _HEADERS = {"content-type": "application/json"}
 _ANSWER_SECONDS = 60.0
-"""A jump over hours with much that is due takes a while."""
+"""Response timeout: a jump over hours with many due timers takes some time."""
 
 
 class ControlPort:
-    """The control port at `url`, such as `http://127.0.0.1:8090`, with its token if it needs one."""
+    """The control port at `url`, such as `http://127.0.0.1:8090`, with its token if it requires one."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url.rstrip("/")
         self._headers = _HEADERS if token is None else {**_HEADERS, "authorization": f"Bearer {token}"}
 
     def ask(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
-        """What a GET, or with a `body` a POST, is answered. Errors: TargetError."""
+        """Send a GET, or a POST if there is a `body`, and return the response. Raises TargetError."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, self._headers)
         try:
@@ -42,30 +42,30 @@ class ControlPort:
 
 
 class ControlledPlace(AddressPlace):
-    """Somebody's emulator, whose time jumps."""
+    """A user's running emulator, whose clock can jump."""
 
     def __init__(self, access: Access, control: ControlPort) -> None:
         super().__init__(access)
         self._control = control
 
     def now_ms(self) -> int:
-        """The emulator's time."""
+        """Read the emulator's clock (ms since the epoch)."""
         return int(self._control.ask("/v1/clock")["now_ms"])
 
     def pass_ms(self, ms: int) -> None:
-        """Jump, whatever clients are doing: time does not wait for them on a real broker either."""
+        """Advance the clock by `ms` without waiting for clients, as on a real broker."""
         self._control.ask("/v1/clock/advance", {"by": f"{ms}ms", "wait": None})
 
     def restart(self) -> None:
-        """Stop and start the broker; it is back at once."""
+        """Restart the broker, which takes no time."""
         self._control.ask("/v1/restart", {})
 
     def stop(self) -> None:
-        """Take broker and proxy down; their ports are closed."""
+        """Stop broker and proxy; their ports are closed."""
         self._control.ask("/v1/brokers/stop", {"broker": self._broker})
 
     def start(self) -> None:
-        """Bring both back."""
+        """Start broker and proxy again."""
         self._control.ask("/v1/brokers/start", {"broker": self._broker})
 
     @property
@@ -73,17 +73,17 @@ class ControlledPlace(AddressPlace):
         return str(self._control.ask("/v1/brokers")["brokers"][0]["name"])
 
     def crash(self) -> None:
-        """Let the broker's process die, not its machine; it is back at once."""
+        """Crash and restart the broker's process without power loss, which takes no time."""
         self._control.ask("/v1/crash", {"power_loss": False})
 
     @property
     def jumps(self) -> bool:
-        """Always."""
+        """Always True."""
         return True
 
 
 class ControlledTarget(Target):
-    """An emulator at given addresses with its control port; lent to one at a time, for all feel a jump of its time."""
+    """An emulator at given addresses with its control port; lent to one user at a time: clock jumps affect all."""
 
     emulated = True
     unrecordable = EmulatorTarget.unrecordable
@@ -98,23 +98,23 @@ class ControlledTarget(Target):
         self._lent = threading.RLock()
 
     def start(self) -> None:
-        """See that somebody listens at all addresses, and that the port is an emulator's. Errors: TargetError."""
+        """Check that all addresses accept connections and that the port is an emulator's. Raises TargetError."""
         self._addresses.start()
         if "now_ms" not in self._control.ask("/v1/clock"):
             raise TargetError(f"control={self._control.url} is no control port of an emulator: it has no clock")
 
     def likely_causes(self) -> list[str]:
-        """As of its addresses."""
+        """Return the likely causes of its addresses."""
         return self._addresses.likely_causes()
 
     def check(self) -> None:
-        """Raise TargetError when it has died."""
-        with self._lent:  # it may be crashed on purpose meanwhile
+        """Raise TargetError if the emulator has died."""
+        with self._lent:  # a case may have crashed it on purpose
             self._addresses.check()
 
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
-        """The one place, when nobody else has it."""
+        """Lend the only deployment as soon as no other user has it."""
         if settings:
             raise TargetError(f"{self.name} is as it is: it cannot be configured")
         with self._lent:

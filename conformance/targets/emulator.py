@@ -1,4 +1,4 @@
-"""The emulator as a target: a fresh one for every case, which costs milliseconds, so that its time can jump freely."""
+"""The emulator as a target: a new one for every case, which costs milliseconds, so that its clock can jump freely."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from .target import COMMON_SETTINGS, REFERENCE_VERSION, Access, Capability, Plac
 
 
 class EmulatorPlace(Place):
-    """One emulator in this process, with upstream's numbers (profile `faithful`)."""
+    """One emulator in this process, with upstream's defaults (profile `faithful`)."""
 
     def __init__(self, emulator: Emulator, credentials: Credentials | None = None) -> None:
         self.emulator = emulator
@@ -21,23 +21,23 @@ class EmulatorPlace(Place):
         self.beside = next(iter([*list(emulator.brokers.values())[1:], *emulator.slaves.values()]), "")
 
     def now_ms(self) -> int:
-        """The emulator's time."""
+        """Read the emulator's clock (ms since the epoch)."""
         return self.emulator.clock.now_ms
 
     def pass_ms(self, ms: int) -> None:
-        """Jump, whatever clients are doing: time does not wait for them on a real broker either."""
+        """Advance the clock by `ms` without waiting for clients, as on a real broker."""
         self.emulator.clock.advance(timedelta(milliseconds=ms), wait=None)
 
     def restart(self) -> None:
-        """Stop and start the broker; it is back at once."""
+        """Restart the broker, which takes no time."""
         self.emulator.restart()
 
     def stop(self) -> None:
-        """Take broker and proxy down; their ports are closed."""
+        """Stop broker and proxy; their ports are closed."""
         self.emulator.stop_broker(self._broker)
 
     def start(self) -> None:
-        """Bring both back."""
+        """Start broker and proxy again."""
         self.emulator.start_broker(self._broker)
 
     @property
@@ -45,12 +45,12 @@ class EmulatorPlace(Place):
         return next(iter(self.emulator.brokers))
 
     def crash(self) -> None:
-        """Let the broker's process die, not its machine; it is back at once."""
+        """Crash and restart the broker's process without power loss, which takes no time."""
         self.emulator.crash(power_loss=False)
 
     @property
     def jumps(self) -> bool:
-        """Always."""
+        """Always True."""
         return True
 
 
@@ -75,16 +75,16 @@ class EmulatorTarget(Target):
 
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
-        """A new emulator."""
+        """Start a new emulator and lend it."""
         files = of_each(settings)
-        # Of these keys broker and proxy have each its own.
+        # Broker and proxy each have these keys.
         own = {key: value for key, value in files.broker.items() if key in AccessConfig.attributes()}
         brokers = [own, {**own, **files.beside}] if files.beside else [own]
-        # Its proxy stands before all its brokers, as that of a cluster does.
+        # Its proxy serves all its brokers, like a proxy in cluster mode.
         proxy = {key: value for key, value in files.proxy.items() if key != "proxyMode"}
         others = {key: value for key, value in files.broker.items() if key not in own}
         config = {**COMMON_SETTINGS, **others, **proxy}
-        # It has one address for all that it is; a real broker listens where it says that it is.
+        # The emulator has one address for all servers; a real broker listens on the address that it publishes.
         host = config.pop("brokerIP1", LOOPBACK)
         config.pop("bindAddress", None)
         with Emulator(profile="faithful", host=host, config=config, brokers=brokers) as emulator:

@@ -1,4 +1,4 @@
-"""Ports for a real broker: a block of this machine's that nobody else of ours takes as long as it is held."""
+"""Ports for a real broker: a block on this machine, reserved against other runs as long as it is held."""
 
 import random
 import socket
@@ -6,16 +6,16 @@ import socket
 from .target import TargetError
 
 FIRST, END = 20_000, 32_000
-"""Below the ports that the system gives to outgoing connections, any of which it might take before the broker does."""
+"""Below the ephemeral ports, any of which the system might assign before the broker binds it."""
 SIZE = 11
 
 
 class Ports:
-    """Eleven ports in a row, for a name server, a proxy and up to two brokers.
+    """Eleven consecutive ports, for a name server, a proxy and up to two brokers.
 
-    A broker is stopped and started again, so its ports are free for seconds while somebody else looks for some. The
-    block is held by the UDP port of the first number, which no broker uses, until `release` or the end of the process.
-    Raises TargetError.
+    A restarted broker leaves its ports free for seconds, in which another run might take them. A bound UDP port with
+    the block's first number, which no broker uses, reserves the block until `release` or the end of the process. Raises
+    TargetError if no block is free.
     """
 
     def __init__(self) -> None:
@@ -24,11 +24,11 @@ class Ports:
         self.grpc = first + 1
         self.remoting = first + 2
         self.broker = first + 5
-        """It also takes its port - 2 (fast remoting) and + 1 (replication)."""
+        """The broker also uses its port - 2 (fast remoting) and + 1 (replication)."""
         self.beside = first + 9
 
     def release(self) -> None:
-        """Others may have them."""
+        """Release the block."""
         self._lock.close()
 
 
@@ -39,7 +39,7 @@ def _take() -> tuple[socket.socket, int]:
         try:
             lock.bind(("127.0.0.1", first))
             for port in range(first, first + SIZE):
-                # Of all addresses: the proxy listens on them, whatever it is told.
+                # On all interfaces, since the proxy listens on them regardless of its configuration.
                 socket.create_server(("0.0.0.0", port)).close()
         except OSError:
             lock.close()

@@ -1,4 +1,4 @@
-"""When a name server knows brokers that have started, and how to have them registered sooner."""
+"""Waits until a name server knows newly started brokers, and makes them register sooner."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,14 +10,14 @@ from .target import TargetError
 
 _SECONDS_MAX = 40.0
 _FIRST_SECONDS = 0.3
-"""How long a registration takes that was made, with room to spare."""
+"""Time until a registration takes effect, with some margin."""
 
 
 def wait_registered(namesrv: str, addresses: Sequence[str], log_tail: Callable[[], str]) -> None:
-    """Return when the name server knows the brokers at these addresses, which accept connections. Raises TargetError.
+    """Wait until the name server knows the brokers at these addresses, which accept connections. Raises TargetError.
 
-    A broker registers once when it starts, and again 10 s later. Where its connection to the name server was not there
-    yet, the first time comes to nothing, so it is told to register now.
+    A broker registers once when it starts, and again 10 s later. If it was not yet connected to the name server, its
+    first registration is lost, so this function makes it register now.
     """
     begin = time.monotonic()
     told = False
@@ -39,9 +39,9 @@ def _missing(client: RemotingClient, addresses: Sequence[str]) -> list[str]:
 
 
 def _have_registered(address: str) -> None:
-    """Have a broker register now, by telling it the permission that it has.
+    """Make a broker register now by setting the permission that it already has.
 
-    Whoever does not take that from everybody registers when it is time to. Source: AdminBrokerProcessor (5.3.3).
+    A broker that rejects this request registers at its next interval. Source: AdminBrokerProcessor (5.3.3).
     """
     with RemotingClient(address) as client:
         lines = client.request(RequestCode.GET_BROKER_CONFIG).body.decode(errors="replace").splitlines()

@@ -1,6 +1,6 @@
-"""What cases run against: a target lends places, and a place is one running RocketMQ.
+"""Targets of cases: a target lends deployments (`Place`), and a deployment is one running RocketMQ.
 
-A target says what it can do; a case that needs more is not applicable to it.
+A target names its capabilities; a case that needs others is not applicable to it.
 """
 
 import json
@@ -19,7 +19,7 @@ from rocketmq_testkit.remoting.client import Credentials
 from ..undisturbed import undisturbed
 
 REFERENCE_VERSION = "5.3.3"
-"""The version whose recorded outcomes everything is compared with that has none of its own."""
+"""The reference version: its records apply to every version without records of its own."""
 
 COMMON_SETTINGS: Mapping[str, str] = {
     "autoCreateTopicEnable": "true",
@@ -28,21 +28,21 @@ COMMON_SETTINGS: Mapping[str, str] = {
     "recallMessageEnable": "true",
     "traceTopicEnable": "true",
 }
-"""Keys of broker.conf that every place has that we start ourselves; a case may set them otherwise."""
+"""Keys of broker.conf that every deployment has which this suite starts; a case may override them."""
 
 
 FULL_FROM = 35
-"""Percent of a disk: the least level that upstream takes for full."""
+"""Smallest disk usage, in percent, that upstream accepts as the limit of a full disk."""
 BESIDE = "beside."
-"""Settings whose names begin so are keys of a second broker, which stands beside the first where there are any."""
+"""Prefix of settings of a second broker, which runs beside the first if there are any."""
 
 
 PROXY = "proxy."
-"""Settings whose names begin so are keys of rmq-proxy.json."""
+"""Prefix of settings that belong to rmq-proxy.json."""
 
 
 class Files(NamedTuple):
-    """Settings by the file that they belong to. There is a second broker if `beside` has keys, those of its own."""
+    """Settings by configuration file. There is a second broker if `beside` has keys; they are its own."""
 
     broker: dict[str, str]
     beside: dict[str, str]
@@ -50,7 +50,7 @@ class Files(NamedTuple):
 
 
 def of_each(settings: Mapping[str, str]) -> Files:
-    """Settings whose names say with a prefix where they belong, without it."""
+    """Group settings by the file that their prefix names, and remove the prefix."""
     files = Files({}, {}, {})
     for key, value in settings.items():
         for prefix, keys in ((BESIDE, files.beside), (PROXY, files.proxy), ("", files.broker)):
@@ -61,45 +61,45 @@ def of_each(settings: Mapping[str, str]) -> Files:
 
 
 def own_user(settings: Mapping[str, str]) -> Credentials | None:
-    """As whom a case asks where it says nothing else: the user that its settings make."""
+    """Return the credentials that a case uses by default: those of the user created by its settings."""
     text = settings.get("initAuthenticationUser")
     user = None if text is None else json.loads(text)
     return None if user is None else Credentials(user["username"], user["password"])
 
 
 class TargetError(Exception):
-    """A target does not start or died; the text ends with what its logs say."""
+    """A target does not start or died; the text ends with the last lines of its logs."""
 
 
 class Capability(StrEnum):
-    """What a target may be able to do, beyond answering clients."""
+    """Optional features of a target."""
 
     ADMIN = "admin"
-    """Topics, groups and offsets may be made and changed."""
+    """Topics, groups and offsets may be created and changed."""
     CONFIGURE = "configure"
-    """It is started with the keys of broker.conf that a case asks for."""
+    """It is started with the keys of broker.conf that a case requests."""
     RESTART = "restart"
-    """It can be stopped and started again on the same addresses, at once or later, keeping what was stored."""
+    """It can be stopped and restarted on the same addresses, at once or later, and keeps stored data."""
     CRASH = "crash"
-    """Its broker can be killed, and started again on what the operating system has of its files."""
+    """Its broker can be killed, and restarted with the files that the operating system has of it."""
     VIRTUAL_TIME = "virtual-time"
-    """Its time can be moved."""
+    """Its clock can be moved."""
     SEVERAL_BROKERS = "several-brokers"
     """It can have more than one broker."""
     FULL_DISK = "full-disk"
-    """The disk of its store is used so far that a broker can be told to take it for full: by more than 35 %."""
+    """Its store's disk is more than 35 % full, so that a broker can be configured to treat it as full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How clients encrypt. `ca`: PEM file of the authority to trust; None trusts anyone."""
+    """TLS options of clients. `ca`: PEM file of the authority to trust; None trusts any certificate."""
 
     ca: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How clients reach a place: `namesrv` and `endpoint` (gRPC) are `host:port`."""
+    """Addresses of a deployment: `namesrv` and `endpoint` (gRPC) are `host:port`."""
 
     namesrv: str
     endpoint: str
@@ -108,35 +108,35 @@ class Access:
 
 
 class Place(ABC):
-    """One running RocketMQ, lent to a case or a driver."""
+    """One running RocketMQ deployment, lent to a case or a driver."""
 
     access: Access
     beside: str = ""
-    """The `host:port` of a second broker that a case has asked for."""
+    """The `host:port` of the second broker that a case has requested."""
 
     @abstractmethod
     def now_ms(self) -> int:
-        """Its time, milliseconds since the epoch."""
+        """Read the deployment's clock, in milliseconds since the epoch."""
 
     @abstractmethod
     def pass_ms(self, ms: int) -> None:
-        """Let its time pass: wait, or jump where the target can."""
+        """Let `ms` milliseconds of the deployment's time pass: sleep, or jump if the target can."""
 
     def restart(self) -> None:
-        """Stop it in order and start it again on the same addresses. Errors: TargetError."""
+        """Restart it gracefully on the same addresses. Raises TargetError."""
         raise TargetError("this place cannot be restarted")
 
     def stop(self) -> None:
-        """Stop it in order until `start`; its name server stays. Errors: TargetError."""
+        """Stop it gracefully until `start`; its name server keeps running. Raises TargetError."""
         raise TargetError("this place cannot be stopped")
 
     def start(self) -> None:
-        """Start it again on the same addresses, with what was stored. Errors: TargetError."""
+        """Start it again on the same addresses, with its stored data. Raises TargetError."""
         raise TargetError("this place cannot be started")
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Nobody is there within the block. Errors: TargetError."""
+        """Keep the broker stopped within the block. Raises TargetError."""
         self.stop()
         try:
             yield
@@ -144,61 +144,60 @@ class Place(ABC):
             self.start()
 
     def crash(self) -> None:
-        """Kill its process, which writes nothing more, and start it again. Errors: TargetError."""
+        """Kill its process, which writes nothing more, and restart it. Raises TargetError."""
         raise TargetError("this place cannot be crashed")
 
     @property
     def jumps(self) -> bool:
-        """Whether `pass_ms` takes no time."""
+        """True if `pass_ms` takes no real time."""
         return False
 
 
 class Target(ABC):
-    """A kind of RocketMQ under a name; a context manager that stops what it has started."""
+    """A kind of RocketMQ under a name; a context manager that stops all processes it has started."""
 
     name: str
-    """As on the command line."""
+    """Name as given on the command line."""
     truth: str
-    """The version whose recorded outcomes it is compared with."""
+    """The version whose recorded outcomes apply to it."""
     capabilities: frozenset[Capability]
     emulated: bool = False
-    """Whether it is this project's emulator, to which the differences of `explained.py` belong."""
+    """True for this project's emulator, to which the differences of `explained.py` apply."""
     own_at_once: int | None = None
-    """How many places with settings of their own, or lent alone, may be in use at once; None: any number."""
+    """Most deployments with settings of their own, or lent alone, that may be in use at once; None means any number."""
     sleep: Callable[[float], None] = time.sleep
-    """How places in real time wait; a run makes room for others meanwhile."""
+    """Sleep function of deployments in real time; a run replaces it to let other work run meanwhile."""
     unrecordable: str = ""
-    """Why what it does is not what a version does, so that it cannot become recorded truth; empty if it can."""
+    """Reason why its behavior is not that of a published version and cannot be recorded; empty if it can."""
 
     @abstractmethod
     def lend(
         self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False
     ) -> AbstractContextManager[Place]:
-        """A place whose broker.conf has these keys besides COMMON_SETTINGS; `alone`: nobody else uses it meanwhile.
+        """Lend a deployment whose broker.conf has these keys in addition to COMMON_SETTINGS. Raises TargetError.
 
-        `encrypted`: a client may want TLS. Where none does, a place that is started for this may have none.
+        `alone`: no other user shares it. `encrypted`: a client may want TLS; otherwise a newly started deployment may
+        have none.
 
-        Keys that begin with BESIDE bring a second broker, which has the keys of the first and these; those that begin
-        with PROXY are the proxy's.
-
-        Errors: TargetError.
+        Keys that begin with BESIDE add a second broker, which has the keys of the first and these. Keys that begin with
+        PROXY belong to the proxy.
         """
 
     def start(self) -> None:  # noqa: B027 a target may have nothing to start
-        """Start what takes long before the first case asks for it. Errors: TargetError, BuildError."""
+        """Prepare slow steps before the first case needs them. Raises TargetError, BuildError."""
 
     def stop(self) -> None:  # noqa: B027 as above
         """Stop everything that was started."""
 
-    def check(self) -> None:  # noqa: B027 what cannot die needs no look
-        """Raise TargetError when it has died."""
+    def check(self) -> None:  # noqa: B027 some targets cannot die
+        """Raise TargetError if it has died."""
 
     def likely_causes(self) -> list[str]:
-        """Keys of its broker that differ from those of the recorded one; none where this project sets them."""
+        """Keys of its broker that differ from those of the recorded one; empty if this project sets them."""
         return []
 
     def describe(self) -> str:
-        """One line for reports: what it turned out to be."""
+        """Describe the target in one line for reports."""
         return self.name
 
     def __enter__(self) -> Self:

@@ -1,1 +1,4 @@
-"""What a case holds in its hand: clients of either protocol, unique names, time, and notes of what it saw."""
+"""Clients and helpers that cases use: raw clients of both protocols, unique names, clocks, and notes.
+
+They must not know cases, records, or how a target starts a broker.
+"""

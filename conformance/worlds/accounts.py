@@ -1,4 +1,4 @@
-"""Users and rights of a case, and how it asks as one of them."""
+"""Users and permissions of a case, and requests signed by them."""
 
 from typing import Any
 
@@ -14,24 +14,24 @@ SECRET = "secret"
 
 
 def entry(resource: str, *actions: str, decision: str = "Allow", sources: tuple[str, ...] = ()) -> dict[str, object]:
-    """What may be done with a resource (`Topic:orders`, `Group:*`)."""
+    """Build a policy entry for a resource (`Topic:orders`, `Group:*`)."""
     return {"resource": resource, "actions": actions, "sourceIps": sources, "decision": decision}
 
 
 def ask_for_user(t: World, name: str, *, to: RemotingClient | None = None, **info: str) -> Answer:
-    """Have a user made that may be refused; `info`: fields of UserInfo."""
+    """Try to create a user; the broker may reject it. `info`: fields of UserInfo."""
     body = {"password": SECRET, "userType": "Normal", "userStatus": "enable", **info}
     return t.ask(RequestCode.AUTH_CREATE_USER, {"username": name}, dumps(body), to=to)
 
 
 def ask_for_rights(t: World, name: str, *entries: dict[str, object], kind: str | None = "Custom") -> Answer:
-    """Have rights given that may be refused."""
+    """Try to create an ACL for a user; the broker may reject it."""
     body = {"policies": [{"policyType": kind, "entries": entries}]}
     return t.ask(RequestCode.AUTH_CREATE_ACL, {"subject": f"User:{name}"}, dumps(body))
 
 
 def user(t: World, *entries: dict[str, object], **info: str) -> Credentials:
-    """A new user with rights."""
+    """Create a user with the given policy entries."""
     name = t.new("user")
     made = ask_for_user(t, name, to=None, **info)
     t.require(made.code == 0, f"the user {name} was not made: {made}")
@@ -41,18 +41,18 @@ def user(t: World, *entries: dict[str, object], **info: str) -> Credentials:
 
 
 def give(t: World, name: str, *entries: dict[str, object], kind: str = "Custom") -> None:
-    """Give more rights to a user."""
+    """Add policy entries to a user."""
     given = ask_for_rights(t, name, *entries, kind=kind)
     t.require(given.code == 0, f"{name} was not given {entries}: {given}")
 
 
 def as_user(t: World, credentials: Credentials | None) -> RemotingClient:
-    """A connection to the broker whose requests somebody signs, or nobody."""
+    """Open a connection to the broker with signed requests, or unsigned ones if `credentials` is None."""
     return t.connect(credentials=credentials)
 
 
 def signed(credentials: Credentials | None) -> dict[str, Any]:
-    """The headers of a call that somebody signs, or nobody, as arguments of the calls of a gRPC world."""
+    """Return header arguments for calls of a gRPC world: signed with `credentials`, or unsigned if None."""
     if credentials is None:
         return {"authorization": None, "x_mq_date_time": None}
     return {name.replace("-", "_"): value for name, value in authorization(credentials).items()}

@@ -1,4 +1,4 @@
-"""One answer of a broker or name server, as a case sees it."""
+"""One response of a broker or name server, as a case sees it."""
 
 import json
 import re
@@ -9,14 +9,14 @@ from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 _BARE_KEY = re.compile(r"(?<=[{,])(-?\d+):")
-"""A number as a key: fastjson writes it without quotes."""
+"""A number as a key, which fastjson writes without quotes."""
 _OBJECT_KEY = re.compile(r"\{(\{[^{}]*\}):")
 _NEXT_OBJECT_KEY = re.compile(r",(\{[^{}]*\}):")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Code, remark, ext fields and body of a response; `fields` is empty where it has none."""
+    """Code, remark, ext fields and body of a response; `fields` is empty if it has none."""
 
     code: int
     remark: str | None
@@ -25,16 +25,16 @@ class Answer:
 
     @classmethod
     def of(cls, command: RemotingCommand) -> "Answer":
-        """The answer in a response command."""
+        """Return the response in a command."""
         return cls(command.code, command.remark, dict(command.ext_fields or {}), command.body)
 
     def without(self, *fields: str) -> "Answer":
-        """The answer without the ext fields that depend on what others did to a shared queue."""
+        """Return the response without ext fields that depend on other users of a shared queue."""
         return replace(self, fields={name: text for name, text in self.fields.items() if name not in fields})
 
     @property
     def json(self) -> Any:
-        """The body as JSON, upstream's dialect included: keys that are numbers or objects become texts."""
+        """The body as JSON, including upstream's dialect: keys that are numbers or objects become strings."""
         return json_of(self.body)
 
     @property
@@ -44,21 +44,21 @@ class Answer:
 
     @property
     def bodies(self) -> list[str]:
-        """The bodies of the messages, as texts."""
+        """The bodies of the messages as strings."""
         return [message.body.decode() for message in self.messages]
 
     @property
     def found(self) -> "list[str] | Answer":
-        """The bodies of the messages that were found; the whole answer where none was."""
+        """The bodies of the messages if some were found, else the whole response."""
         return self.bodies if self.code == 0 else self
 
     @property
     def place(self) -> int:
-        """The place in the commit log of the message that was sent, by the id that the broker gave it."""
+        """The commit log offset of a sent message, taken from the id that the broker assigned."""
         return int(self["msgId"][-16:], 16)
 
     def __getitem__(self, field: str) -> str:
-        """An ext field; a KeyError shows the whole answer."""
+        """Return an ext field. Raises KeyError, which shows the whole response."""
         try:
             return self.fields[field]
         except KeyError:
@@ -66,7 +66,7 @@ class Answer:
 
 
 def json_of(body: bytes) -> Any:
-    """The value of a JSON text in upstream's dialect. Raises ValueError."""
+    """Parse JSON text in upstream's dialect. Raises ValueError."""
     text = body.decode()
     try:
         return json.loads(text)

@@ -1,4 +1,4 @@
-"""How a gRPC client shows its access key.
+"""Signatures of gRPC clients.
 
 Source: Signature of the 5.x clients, DefaultAuthenticationContextBuilder (5.3.3).
 """
@@ -13,7 +13,10 @@ DATE_TIME = "x-mq-date-time"
 
 
 def authorization(credentials: Credentials, date_time: str | None = None) -> dict[str, str]:
-    """The headers that sign a call: date and time (opaque to the server; default: now), signature, session token."""
+    """Return the headers that sign a call: date and time, signature, and session token if there is one.
+
+    `date_time` is opaque to the server; the default is the current time.
+    """
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) if date_time is None else date_time
     signature = hmac(credentials.secret_key.encode(), moment.encode(), sha1).hexdigest().upper()
     parts = f"Credential={credentials.access_key}, SignedHeaders={DATE_TIME}, Signature={signature}"

@@ -1,4 +1,4 @@
-"""The broker that cases and scenarios talk to: the first that a name server knows."""
+"""The broker that cases and scenarios use: the first one that a name server knows."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,9 @@ class FirstBroker:
 
 
 def first_broker(namesrv: RemotingClient, address: str, beside: str = "") -> FirstBroker:
-    """The first broker of the first cluster of the name server at `address`. Errors: TargetError when it has none.
+    """Return the first broker of the first cluster of the name server at `address`. Raises TargetError if it has none.
 
-    `beside`: the address of a broker that it is not, for clusters are told in no order.
+    `beside`: address of a broker to skip, because the order of clusters is undefined.
     """
     known = json_of(namesrv.request(RequestCode.GET_BROKER_CLUSTER_INFO).body)
     for cluster, names in known["clusterAddrTable"].items():

@@ -1,4 +1,4 @@
-"""Connections to a place, encrypted and signed as its access says."""
+"""Connections to a deployment, with the encryption and credentials of its `Access`."""
 
 import ssl
 from typing import Any
@@ -11,7 +11,7 @@ CONNECT_SECONDS = 10.0
 
 
 def open_connection(access: Access, address: str, **more: Any) -> RemotingClient:
-    """A remoting connection to one of the place's addresses. Raises OSError."""
+    """Open a remoting connection to one of the deployment's addresses. Raises OSError."""
     settings: dict[str, Any] = {"timeout": CONNECT_SECONDS, "credentials": access.credentials, **more}
     if access.tls is not None:
         settings["tls"] = tls_context(access.tls)
@@ -19,9 +19,9 @@ def open_connection(access: Access, address: str, **more: Any) -> RemotingClient
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """A context that trusts the given authority, or anyone."""
+    """Return a context that trusts the given authority, or any certificate if there is none."""
     context = ssl.create_default_context(cafile=None if tls.ca is None else str(tls.ca))
-    context.check_hostname = False  # a broker's certificate names its cluster, not the address that a route gives
+    context.check_hostname = False  # a broker's certificate names its cluster, not the address in the route
     if tls.ca is None:
         context.verify_mode = ssl.CERT_NONE
     return context

@@ -1,4 +1,4 @@
-"""What cases share that receive through the gRPC proxy: a client of a group, and the topic that it reads."""
+"""Consumers of cases that receive through the gRPC proxy: a client of a group, and its topic."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,12 +11,12 @@ from .grpc_answer import Received
 from .world import Contradiction
 
 _SHORTEST_WAIT_SECONDS = 5.2
-"""The shortest long poll of a proxy is over by then."""
+"""The shortest long poll of a proxy, plus some margin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """A client whose settings the server knows, with its group and its topic: the world's calls for these three."""
+    """A client whose settings the server knows, with its group and topic: the world's calls bound to these three."""
 
     t: Grpc
     topic: str
@@ -24,44 +24,44 @@ class Consumer:
     client: str
 
     def at(self, topic: str) -> "Consumer":
-        """The same client and group at another topic."""
+        """Return the same client and group with another topic."""
         return replace(self, topic=topic)
 
     def among(self, group: str) -> "Consumer":
-        """The same client for another group."""
+        """Return the same client with another group."""
         return replace(self, group=group)
 
     def by(self, client: str) -> "Consumer":
-        """Another client for the same group and topic."""
+        """Return another client with the same group and topic."""
         return replace(self, client=client)
 
     def message(self, body: bytes | str = b"hello", **more: Any) -> pb.Message:
-        """A message of the topic; `more`: see `Grpc.message`."""
+        """Build a message of the topic; `more`: see `Grpc.message`."""
         return self.t.message(self.topic, body, **more)
 
     # --- receiving
 
     def receive(self, **more: Any) -> Received:
-        """Receive and wait for the end of the answer; `more`: see `Grpc.receive`."""
+        """Receive and wait for the end of the response; `more`: see `Grpc.receive`."""
         return self.start_receive(**more)()
 
     def start_receive(self, **more: Any) -> Callable[[], Received]:
-        """Begin a receive that waits for 5 s and has a deadline of 10 s, unless said otherwise; None leaves one out."""
+        """Start a receive with a long polling timeout of 5 s and a deadline of 10 s by default; None omits one."""
         times = {"await_s": 5, "deadline": 10}
         return self.t.start_receive(self.topic, self.group, client=self.client, **{**times, **more})
 
     def receive_nothing(self, **more: Any) -> Received:
-        """Receive where nothing comes."""
+        """Run a receive that must not return messages."""
         return self.t.receive_nothing(self.topic, self.group, client=self.client, **more)
 
     def received_within(self, seconds: float, **more: Any) -> Received:
-        """What a receive answers after so many seconds of the place's time."""
+        """Return the result of a receive after `seconds` of the deployment's time."""
         pending = self.start_receive(**more)
         self.t.wait(seconds)
         return pending()
 
     def received_at_last(self, seconds: float = 20) -> Received:
-        """The first answer, of receives one after the other, that has a message. Raises Contradiction if none has."""
+        """Receive repeatedly; returns the first result with a message. Raises Contradiction if none has one."""
 
         def look() -> Received | None:
             received = self.received_within(_SHORTEST_WAIT_SECONDS)
@@ -73,39 +73,39 @@ class Consumer:
         return received
 
     def take(self, **more: Any) -> pb.Message:
-        """Receive one message that is there."""
+        """Receive one available message."""
         return self.t.take(self.topic, self.group, client=self.client, **more)
 
     def handle(self, **more: Any) -> str:
-        """Receive one message that is there, and return its handle."""
+        """Receive one available message, and return its receipt handle."""
         return self.take(**more).system_properties.receipt_handle
 
-    # --- what was received
+    # --- receipt handles
 
     def ack(self, *handles: str) -> Any:
-        """Acknowledge by handles."""
+        """Acknowledge by receipt handles."""
         return self.ack_entries(*(("id", each) for each in handles))
 
     def ack_entries(self, *entries: tuple[str, str]) -> Any:
-        """Acknowledge by pairs of message id and handle."""
+        """Acknowledge by pairs of message id and receipt handle."""
         return self.t.ack(self.topic, self.group, *entries, client=self.client)
 
     def change(self, handle: str, invisible_s: float | None, **more: Any) -> Any:
-        """Change the invisible time of what a handle names; `more`: see `Grpc.change`."""
+        """Change the invisible duration of a message by its receipt handle; `more`: see `Grpc.change`."""
         return self.t.change(self.topic, self.group, handle, invisible_s, client=self.client, **more)
 
     def forward(self, handle: str, **more: Any) -> Any:
-        """Put what a handle names among the dead letters; `more`: see `Grpc.forward`."""
+        """Forward a message to the dead letter queue by its receipt handle; `more`: see `Grpc.forward`."""
         return self.t.forward(self.topic, self.group, handle, client=self.client, **more)
 
 
 def consumer_of(t: Grpc, topic: str, group: str, client_type: int = pb.SIMPLE_CONSUMER) -> Consumer:
-    """A new client of a group that reads a topic."""
+    """Create a client of a group that reads a topic."""
     return Consumer(t, topic, group, t.consumer(group, {topic: "*"}, kind=client_type))
 
 
 def consuming_in_order(t: Grpc, messages: int = 0, *, queues: int = 1, **config: Any) -> Consumer:
-    """A new FIFO topic with messages `m0`, `m1`, ... of one message group, and a consumer of a group in order.
+    """Create a FIFO topic with messages `m0`, `m1`, ... of one message group, and an ordered consumer of a group.
 
     `config`: of the group; see `World.group`.
     """
@@ -123,7 +123,7 @@ def consuming(
     client_type: int = pb.SIMPLE_CONSUMER,
     **config: Any,
 ) -> Consumer:
-    """A new topic of a kind with so many messages, and a consumer of a new group that reads it.
+    """Create a topic of a kind with `messages` messages, and a consumer of a new group that reads it.
 
     `config`: of the group; see `World.group`.
     """
@@ -133,5 +133,5 @@ def consuming(
 
 
 def attempts(received: Received) -> list[list[Any]]:
-    """The bodies of a receive, each with how often it was delivered."""
+    """Return the bodies of a receive, each with its delivery attempt."""
     return [[each.body, each.system_properties.delivery_attempt] for each in received.messages]

@@ -1,7 +1,7 @@
-"""A disk that is full, one that is not, and one that is slow: what cases of both protocols and scenarios share.
+"""A full disk, a disk with free space and a slow disk, shared by cases of both protocols and scenarios.
 
-A real broker reads how full the disk is that its store lies on; cases and scenarios need one that is used by more than
-35 %, the least level that upstream takes for full. The emulator is told.
+A real broker checks the usage of the disk with its store. Cases and scenarios need a disk that is more than 35 % full,
+the lowest level that upstream accepts as the limit of a full disk. The emulator takes the usage from its configuration.
 """
 
 import re
@@ -14,22 +14,22 @@ from ..targets.target import FULL_FROM, Capability
 from .world import World
 
 CAN_BE_FULL = frozenset({Capability.ADMIN, Capability.FULL_DISK})
-"""What a target must be able to do."""
+"""Capabilities that the target must have."""
 
 HALF_FULL: Mapping[str, str] = {"cleanResourceInterval": "1000", "diskUsedRatio": "50"}
-"""Settings of a broker that looks at its disk every second, from a minute after its start on."""
+"""Settings of a broker that checks its disk every second, starting one minute after its start."""
 _LEVEL = "diskSpaceWarningLevelRatio"
 FULL: Mapping[str, str] = {**HALF_FULL, _LEVEL: str(FULL_FROM)}
-"""Settings of a broker whose disk is full as soon as it has looked."""
+"""Settings of a broker whose disk is full from its first check on."""
 FULL_BESIDE: Mapping[str, str] = {
     "beside.brokerName": "broker-b",
     **{f"beside.{key}": value for key, value in HALF_FULL.items()},
     f"beside.{_LEVEL}": str(FULL_FROM),
     _LEVEL: "90",
 }
-"""Settings of two brokers of which the second one's disk is full as soon as it has looked."""
+"""Settings of two brokers; the second one's disk is full from its first check on."""
 _FIRST_LOOK_SECONDS = 58.0
-"""Just before it, in a broker that has just started."""
+"""Shortly before the first disk check of a newly started broker."""
 _LOOKS_SECONDS = 90.0
 _SHARES = re.compile(r"\[CL: [^\]]*\]")
 TOO_LATE: Mapping[str, str] = {
@@ -40,18 +40,18 @@ TOO_LATE: Mapping[str, str] = {
     "mappedFileSizeCommitLog": "1048576",
     "maxMessageSize": "131072",
 }
-"""Every send gives up waiting a minute before it has begun to, and buffers keep messages from the disk for a while."""
+"""Settings with which every send times out before its flush begins, and buffers delay the flush of messages."""
 
 
 def fill_up(t: World) -> None:
-    """Let the disk be full, and return when the broker has seen it."""
+    """Make the disk full, and wait until the broker has noticed it."""
     _set_level(t, FULL_FROM)
     t.wait(_FIRST_LOOK_SECONDS)
     until_full(t)
 
 
 def until_full(t: World, to: RemotingClient | None = None) -> None:
-    """Return when a broker, the first if no other is given, has seen that its disk is full."""
+    """Wait until a broker, by default the first, has noticed that its disk is full."""
     used = float(t.runtime_info(to)["commitLogDiskRatio"])
     t.require(used * 100 > FULL_FROM, f"the disk of the broker has to be used by more than {FULL_FROM} %: {used:.0%}")
     topic = t.topic(queues=1, to=to)
@@ -59,14 +59,14 @@ def until_full(t: World, to: RemotingClient | None = None) -> None:
 
 
 def make_room(t: World) -> None:
-    """Let there be room again, and return when the broker has seen it."""
+    """Make free space again, and wait until the broker has noticed it."""
     topic = t.topic(queues=1)
     _set_level(t, 90)
     t.require(t.until(lambda: _probe(t, topic) == 0, _LOOKS_SECONDS), "the broker did not find room on its disk")
 
 
 def without_shares(text: str | None) -> str:
-    """A remark without how full the disks are."""
+    """Remove the disk usage from a remark."""
     return _SHARES.sub("[disks]", text or "")
 
 

@@ -1,4 +1,4 @@
-"""Messages with properties of many kinds, and which of them SQL92 expressions find: the corpus of filter cases."""
+"""Corpus of the filter cases: messages with many kinds of properties, and the ones that SQL92 expressions match."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,19 +11,19 @@ from .remoting import Remoting
 
 PARSE_FAILED = 23
 _PULLED = (0, 20)
-"""Something was found, or nothing matched."""
+"""Codes of a pull that found messages, and of one without a match."""
 
 _ALONE = (
     *("1", "01", "+1", "-1", "0", "-0", "2", "10", "1.0", "1.5", ".5", "1e1", "1L", "1d", "0x1p1", "NaN", "Infinity"),
     *("2147483647", "2147483648", "-2147483648", "9223372036854775807", "9223372036854775808", " 1 "),
     *("\N{ARABIC-INDIC DIGIT THREE}", "abc", "it's", "true", "TRUE", "é", "\N{GRINNING FACE}", "100%"),
 )
-"""Values of the property `a` of messages that have no other."""
+"""Values of property `a` in messages without other properties."""
 _PAIRS = (
     *(("1", "1"), ("1", "2"), ("2", "1"), ("10", "9"), ("1", "1.0"), ("1.0", "1"), ("x", "x"), ("x", "y")),
     *(("true", "true"), ("1", "x"), ("x", "1"), ("2", "x"), ("2147483648", "2147483648")),
 )
-"""Values of `a` and `b` of messages that have both."""
+"""Values of `a` and `b` in messages with both properties."""
 _B = ("x", "X", "xyz", "true", "false", "1", "2")
 
 MESSAGES: Mapping[str, Mapping[str, str]] = {
@@ -32,20 +32,20 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
     **{f"a={a} b={b}": {"a": a, "b": b} for a, b in _PAIRS},
     **{f"b={b}": {"b": b} for b in _B},
 }
-"""Body of each message, and the properties that its sender gave it."""
+"""Body of each message, and its user properties."""
 _QUEUES = 2
 _QUEUE_MAX = 32
 
 
 def check(t: Remoting, group: str, topic: str, expression: str | None, kind: str | None = "SQL92") -> Answer:
-    """Ask the broker whether an expression will do."""
+    """Make the broker check an expression."""
     data = {"topic": topic, "subString": expression, "expressionType": kind}
     body = {"clientId": "client", "group": group, "subscriptionData": data}
     return t.ask(RequestCode.CHECK_CLIENT_CONFIG, None, dumps(body))
 
 
 def matches(names: Iterable[str]) -> Any:
-    """What is noted of the messages that an expression finds: their bodies, or those that it does not find."""
+    """Return the note on the matched messages: their bodies, or those of the messages that did not match."""
     found = set(names)
     missing = [each for each in MESSAGES if each not in found]
     if not missing:
@@ -54,12 +54,12 @@ def matches(names: Iterable[str]) -> Any:
 
 
 def refused(remark: str | None) -> dict[str, str | None]:
-    """What is noted of an expression that cannot be used."""
+    """Return the note on a rejected expression."""
     return {"refused": remark}
 
 
 def see_outcomes(t: Remoting, *expressions: str) -> None:
-    """Note what each expression finds among `MESSAGES`, or with which words it is refused."""
+    """Note the messages of `MESSAGES` that each expression matches, or the text with which it is rejected."""
     topic, group = t.topic(queues=_QUEUES), t.group()
     sends = [
         t.send(topic, name, queue=number // _QUEUE_MAX, properties=properties)

@@ -1,6 +1,7 @@
-"""The world of a gRPC case: the RPCs that SDKs call, each with the fields that matter as arguments.
+"""The world of a gRPC case: the RPCs that SDKs call, with their important fields as arguments.
 
-Everything else is `call(rpc, request)`. A client is a client id; one that has opened a telemetry stream is known.
+Other requests use `call(rpc, request)`. A client is a client id. The server knows a client once it has opened a
+telemetry stream.
 """
 
 import threading
@@ -27,11 +28,11 @@ from .world import ANSWER_SECONDS, World
 
 _RPCS = {rpc.name: rpc for rpc in RPCS}
 _TAKEN_UP_SECONDS = 0.05
-"""A stream that grpcio was told to open is on the wire by then; its own threads send it."""
+"""Time after which a call is sent: grpcio sends it from its own threads."""
 
 
 CHECKING: Mapping[str, str] = {"transactionCheckInterval": "3000", "transactionTimeOut": "1000"}
-"""Settings of a broker that asks for the state of half messages after a few seconds."""
+"""Settings of a broker that checks half messages after a few seconds."""
 BAD_TOPICS: Mapping[str, str] = {
     "blank": "",
     "white space": "  ",
@@ -40,14 +41,14 @@ BAD_TOPICS: Mapping[str, str] = {
     "128 characters": "t" * 128,
     "of the system": AUTO_CREATE_TOPIC,
 }
-"""Names that no topic may have, each with what is wrong with it."""
+"""Invalid topic names, by what is wrong with them."""
 BAD_GROUPS: Mapping[str, str] = {
     "blank": "",
     "illegal characters": "a b",
     "256 characters": "g" * 256,
     "of the system": TRANSACTION_GROUP,
 }
-"""Names that no consumer group may have, each with what is wrong with it."""
+"""Invalid consumer group names, by what is wrong with them."""
 
 
 class Grpc(World):
@@ -58,7 +59,7 @@ class Grpc(World):
         self.channel = self._channel()
         self._sessions: list[Session] = []
         self._handed_over = False
-        """Whether something was left to grpcio's own threads that they had no time for yet."""
+        """True if grpcio's threads may still have unsent calls."""
 
     def close(self) -> None:
         """Close streams, channel and connections."""
@@ -82,7 +83,7 @@ class Grpc(World):
     # --- calls
 
     def metadata(self, client: str | None, **headers: str | None) -> list[tuple[str, str]]:
-        """The headers of a call; keyword `x_mq_language=None` takes one away."""
+        """Return the headers of a call; the keyword `x_mq_language=None` removes one."""
         values: dict[str, str | None] = {
             "x-mq-client-id": client,
             "x-mq-language": "JAVA",
@@ -106,10 +107,10 @@ class Grpc(World):
         deadline: float | None = ANSWER_SECONDS,
         **headers: str | None,
     ) -> Any:
-        """The response of a unary RPC, or the Failure that it ended with."""
+        """Return the response of a unary RPC, or the Failure with which it ended."""
         handed_over = self._handed_over
         answer = self.start_call(rpc, request, client=client, deadline=deadline, **headers)()
-        # What was answered is with nobody any more; what was left to those threads before may still be.
+        # This call has been answered; earlier calls may still be unsent.
         self._handed_over = handed_over
         return answer
 
@@ -122,7 +123,7 @@ class Grpc(World):
         deadline: float | None = ANSWER_SECONDS,
         **headers: str | None,
     ) -> Callable[[], Any]:
-        """Begin a unary RPC; call what comes back for its response, or the Failure that it ended with."""
+        """Start a unary RPC; returns a function that waits for its response, or the Failure with which it ended."""
         self._hand_over()
         method = self.channel.unary_unary(
             SERVICE + rpc,
@@ -144,7 +145,7 @@ class Grpc(World):
         self._handed_over = True
 
     def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
-        """Note what was seen; a response by its status and fields."""
+        """Note an observation; a response is noted by its status and fields."""
         shown = value.shown() if isinstance(value, Failure | Received) else value
         super().see(label, shown)
         if code is not None and (came := _status_code(value)) != code:
@@ -152,7 +153,7 @@ class Grpc(World):
         return value
 
     def settle(self) -> None:
-        """Return when the place has taken up everything that was sent so far."""
+        """Wait until the deployment has received everything that was sent so far."""
         if self._handed_over:
             self._handed_over = False
             time.sleep(_TAKEN_UP_SECONDS)
@@ -162,12 +163,12 @@ class Grpc(World):
     # --- routes
 
     def route(self, topic: str, endpoints: pb.Endpoints | None = None, **more: Any) -> Any:
-        """QueryRoute."""
+        """Call QueryRoute."""
         request = sv.QueryRouteRequest(topic=pb.Resource(name=topic), endpoints=endpoints or self.endpoints())
         return self.call("QueryRoute", request, **more)
 
     def assignment(self, topic: str, group: str, endpoints: pb.Endpoints | None = None, **more: Any) -> Any:
-        """QueryAssignment."""
+        """Call QueryAssignment."""
         request = sv.QueryAssignmentRequest(
             topic=pb.Resource(name=topic), group=pb.Resource(name=group), endpoints=endpoints or self.endpoints()
         )
@@ -178,21 +179,21 @@ class Grpc(World):
     def heartbeat(
         self, client: str | None, group: str | None = None, kind: int = pb.SIMPLE_CONSUMER, **more: Any
     ) -> Any:
-        """Heartbeat; without a group the field is absent."""
+        """Call Heartbeat; without a group the field is absent."""
         request = sv.HeartbeatRequest(client_type=kind)  # type: ignore[arg-type]  # an enum's value
         if group is not None:
             request.group.name = group
         return self.call("Heartbeat", request, client=client, **more)
 
     def leave(self, client: str | None, group: str | None = None, **more: Any) -> Any:
-        """NotifyClientTermination; without a group the field is absent."""
+        """Call NotifyClientTermination; without a group the field is absent."""
         request = sv.NotifyClientTerminationRequest()
         if group is not None:
             request.group.name = group
         return self.call("NotifyClientTermination", request, client=client, **more)
 
     def open(self, client: str, settings: pb.Settings | None = None, **headers: str | None) -> Session:
-        """A telemetry stream; with settings, they are the first command."""
+        """Open a telemetry stream; `settings`, if given, are its first command."""
         session = Session(self.channel, client, self.metadata(client, **headers), self._hand_over)
         self._sessions.append(session)
         if settings is not None:
@@ -200,7 +201,7 @@ class Grpc(World):
         return session
 
     def producer(self, *topics: str, client: str | None = None) -> str:
-        """A client id whose settings of a producer the server knows."""
+        """Create a client id whose producer settings the server knows."""
         return self._known(self.publishing(*topics), client)
 
     def consumer(
@@ -212,7 +213,7 @@ class Grpc(World):
         kind: int = pb.SIMPLE_CONSUMER,
         **more: Any,
     ) -> str:
-        """A client id whose settings of a consumer the server knows; it has sent a heartbeat as well."""
+        """Create a client id whose consumer settings the server knows, and which has sent a heartbeat."""
         client = self._known(self.subscription(group, subscriptions, kind=kind, **more), client)
         beat = sv.HeartbeatRequest(group=pb.Resource(name=group), client_type=kind)  # type: ignore[arg-type]  # an enum
         answer = self.call("Heartbeat", beat, client=client)
@@ -225,12 +226,12 @@ class Grpc(World):
         return client
 
     def endpoints(self) -> pb.Endpoints:
-        """The place's endpoint as clients put it into requests."""
+        """The deployment's endpoint in the form of client requests."""
         host, _, port = self.place.access.endpoint.rpartition(":")
         return pb.Endpoints(scheme=pb.IPv4, addresses=[pb.Address(host=host, port=int(port))])
 
     def publishing(self, *topics: str) -> pb.Settings:
-        """Settings of a producer."""
+        """Build the settings of a producer."""
         return pb.Settings(
             client_type=pb.PRODUCER,
             access_point=self.endpoints(),
@@ -248,7 +249,7 @@ class Grpc(World):
         filter_type: int = pb.TAG,
         **fields: Any,
     ) -> pb.Settings:
-        """Settings of a consumer; `fields`: of Subscription."""
+        """Build the settings of a consumer; `fields`: of Subscription."""
         entries = [
             pb.SubscriptionEntry(
                 topic=pb.Resource(name=topic),
@@ -276,7 +277,7 @@ class Grpc(World):
         deliver_ms: int | None = None,
         **system: Any,
     ) -> pb.Message:
-        """A message as SDKs make it; `system`: fields of SystemProperties such as tag, keys, message_group."""
+        """Build a message as SDKs do; `system`: fields of SystemProperties such as tag, keys, message_group."""
         parts = pb.SystemProperties(
             message_id=self.message_id() if message_id is None else message_id,
             born_host="case",
@@ -293,14 +294,14 @@ class Grpc(World):
         )
 
     def send(self, *messages: pb.Message, client: str | None = "client", **more: Any) -> Any:
-        """SendMessage."""
+        """Call SendMessage."""
         answer = self.call("SendMessage", sv.SendMessageRequest(messages=messages), client=client, **more)
         for entry in () if isinstance(answer, Failure) else answer.entries:
             self.placeholders.put(entry.recall_handle, "recall handle")
         return answer
 
     def put_into(self, topic: str, answer: sv.SendMessageResponse, queue: int = 0) -> list[str] | Answer:
-        """The body that stands in a queue of the system where the answer to a send says that it was put."""
+        """Return the body stored in a system queue at the offset that a send response reports."""
         (entry,) = answer.entries
         fields = self.pull_fields(topic, self.group(), queue, entry.offset, max_messages=1)
         return self.ask(RequestCode.PULL_MESSAGE, fields).found
@@ -328,7 +329,10 @@ class Grpc(World):
         broker: str | None = None,
         **fields: Any,
     ) -> sv.ReceiveMessageRequest:
-        """A ReceiveMessageRequest; `await_s`: long_polling_timeout; `broker`: the name of another than the first."""
+        """Build a ReceiveMessageRequest.
+
+        `await_s`: long_polling_timeout; `broker`: name of a broker other than the first.
+        """
         request = sv.ReceiveMessageRequest(
             group=pb.Resource(name=group),
             message_queue=pb.MessageQueue(
@@ -351,13 +355,16 @@ class Grpc(World):
     def receive(
         self, topic: str, group: str, *, client: str | None = "client", deadline: float | None = None, **more: Any
     ) -> Received:
-        """Receive and wait for the end of the answer; `deadline` in s, which the server sees. See `receive_request`."""
+        """Receive and wait for the end of the response; see `receive_request`.
+
+        `deadline`: in seconds, sent to the server.
+        """
         return self.start_receive(topic, group, client=client, deadline=deadline, **more)()
 
     def start_receive(
         self, topic: str, group: str, *, client: str | None = "client", deadline: float | None = None, **more: Any
     ) -> Callable[[], Received]:
-        """Begin a receive; call what comes back for everything that it answered. See `receive_request`."""
+        """Start a receive; returns a function that waits for its end and returns the result. See `receive_request`."""
         headers = {name: more.pop(name) for name in [*more] if name.startswith(("x_mq_", "authorization"))}
         request = self.receive_request(topic, group, **more)
         return self.start_receiving(request, client=client, deadline=deadline, **headers)
@@ -370,7 +377,7 @@ class Grpc(World):
         deadline: float | None = None,
         **headers: str | None,
     ) -> Callable[[], Received]:
-        """Begin a receive with a request of one's own."""
+        """Start a receive with a given request."""
         stream = self.open_receive(request, client=client, deadline=deadline, **headers)
         received = Received()
 
@@ -400,7 +407,7 @@ class Grpc(World):
     def open_receive(
         self, request: sv.ReceiveMessageRequest, *, client: str | None, deadline: float | None, **headers: str | None
     ) -> Any:
-        """The call of a receive: an iterable of its responses that can be cancelled."""
+        """Open the call of a receive: an iterable of its responses that can be canceled."""
         method = self.channel.unary_stream(
             _RPCS["ReceiveMessage"].path,
             request_serializer=sv.ReceiveMessageRequest.SerializeToString,
@@ -410,19 +417,19 @@ class Grpc(World):
         return method(request, timeout=deadline, metadata=self.metadata(client, **headers), wait_for_ready=True)
 
     def receive_nothing(self, topic: str, group: str, *, seconds: float = 5.2, **more: Any) -> Received:
-        """Receive with the shortest poll there is, 5 s, and let the time pass that it takes where nothing comes."""
+        """Receive with the shortest long poll, 5 s, and let `seconds` pass, in which no message must arrive."""
         pending = self.start_receive(topic, group, **{"await_s": 5, "deadline": 10, **more})
         self.wait(seconds)
         return pending()
 
     def take(self, topic: str, group: str, **more: Any) -> pb.Message:
-        """Receive one message that is there."""
+        """Receive one available message."""
         received = self.receive(topic, group, **{"await_s": 5, "deadline": 10, "max_messages": 1, **more})
         self.require(len(received.messages) == 1, f"no message was received: {received}")
         return received.messages[0]
 
     def ack(self, topic: str, group: str, *entries: tuple[str, str], client: str | None = "client") -> Any:
-        """AckMessage of (message id, receipt handle) pairs."""
+        """Call AckMessage with (message id, receipt handle) pairs."""
         parts = [sv.AckMessageEntry(message_id=id_, receipt_handle=handle) for id_, handle in entries]
         request = sv.AckMessageRequest(group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=parts)
         return self.call("AckMessage", request, client=client)
@@ -437,7 +444,7 @@ class Grpc(World):
         message_id: str = "id",
         client: str | None = "client",
     ) -> Any:
-        """ChangeInvisibleDuration."""
+        """Call ChangeInvisibleDuration."""
         request = sv.ChangeInvisibleDurationRequest(
             group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle, message_id=message_id
         )
@@ -456,7 +463,7 @@ class Grpc(World):
         most: int = 17,
         client: str | None = "client",
     ) -> Any:
-        """ForwardMessageToDeadLetterQueue."""
+        """Call ForwardMessageToDeadLetterQueue."""
         request = sv.ForwardMessageToDeadLetterQueueRequest(
             group=pb.Resource(name=group),
             topic=pb.Resource(name=topic),
@@ -470,7 +477,7 @@ class Grpc(World):
     # --- transactions and timed messages
 
     def end_transaction(self, topic: str, transaction_id: str, resolution: int = pb.COMMIT, **more: Any) -> Any:
-        """EndTransaction. `more`: see `start_end`."""
+        """Call EndTransaction. `more`: see `start_end`."""
         return self.start_end(topic, transaction_id, resolution, **more)()
 
     def start_end(
@@ -484,7 +491,7 @@ class Grpc(World):
         client: str | None = "client",
         deadline: float | None = ANSWER_SECONDS,
     ) -> Callable[[], Any]:
-        """Begin an EndTransaction; see `start_call`."""
+        """Start an EndTransaction; see `start_call`."""
         request = sv.EndTransactionRequest(
             topic=pb.Resource(name=topic),
             message_id=transaction_id if message_id is None else message_id,
@@ -495,7 +502,7 @@ class Grpc(World):
         return self.start_call("EndTransaction", request, client=client, deadline=deadline)
 
     def recall(self, topic: str, handle: str, *, client: str | None = "client") -> Any:
-        """RecallMessage."""
+        """Call RecallMessage."""
         request = sv.RecallMessageRequest(topic=pb.Resource(name=topic), recall_handle=handle)
         return self.call("RecallMessage", request, client=client)
 

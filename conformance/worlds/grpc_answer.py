@@ -1,4 +1,4 @@
-"""What comes back from a gRPC call, as a case sees it, and the times that go in."""
+"""Results of gRPC calls as cases see them, and conversions of times for requests."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,27 +11,27 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A call that ended with a gRPC status instead of an answer: its name and its text."""
+    """A call that ended with a gRPC status instead of a response: status name and text."""
 
     grpc: str
     text: str
 
     def shown(self) -> dict[str, str]:
-        """The value for notes."""
+        """Return the value for notes."""
         return {"grpc": self.grpc, "text": self.text}
 
 
 @dataclass(slots=True)
 class Received:
-    """What came down a receive: the status, the messages, and the failure if it ended with one."""
+    """Result of a receive: the status, the messages, and the failure if it ended with one."""
 
     status: pb.Status | None = None
     messages: list[pb.Message] = field(default_factory=list)
     failure: Failure | None = None
     parts: list[str] = field(default_factory=list)
-    """The names of all that came, in its order."""
+    """The content names of all responses, in order of arrival."""
     delivered_ms: int | None = None
-    """The time at which the server says that it has ended the answer, in ms since the epoch."""
+    """The time at which the server says the response ended, in ms since the epoch."""
 
     @property
     def bodies(self) -> list[bytes]:
@@ -45,11 +45,11 @@ class Received:
 
     @property
     def code(self) -> int | None:
-        """The code of the status; None without one."""
+        """The code of the status; None if there is no status."""
         return None if self.status is None else self.status.code
 
     def shown(self) -> dict[str, Any]:
-        """The value for notes."""
+        """Return the value for notes."""
         if self.failure is not None:
             return self.failure.shown()
         shown: dict[str, Any] = {} if self.status is None else {"status": self.status}
@@ -57,7 +57,7 @@ class Received:
 
 
 def message_shown(message: pb.Message) -> dict[str, Any]:
-    """A message without times, hosts and digests, its body as text."""
+    """Return a message without times, hosts and digests, with its body as text."""
     system = pb.SystemProperties()
     system.CopyFrom(message.system_properties)
     for name in ("born_timestamp", "store_timestamp", "born_host", "store_host", "body_digest", "trace_context"):
@@ -71,19 +71,19 @@ def message_shown(message: pb.Message) -> dict[str, Any]:
 
 
 def duration(seconds: float) -> Duration:
-    """A protobuf duration."""
+    """Return seconds as a protobuf duration."""
     value = Duration()
     value.FromMilliseconds(round(seconds * 1000))
     return value
 
 
 def timestamp(ms: int) -> Timestamp:
-    """A protobuf timestamp of milliseconds since the epoch."""
+    """Return milliseconds since the epoch as a protobuf timestamp."""
     value = Timestamp()
     value.FromMilliseconds(ms)
     return value
 
 
 def failure_of(error: grpc.RpcError) -> Failure:
-    """The Failure of a call that grpcio ended."""
+    """Return the Failure of a call that grpcio ended."""
     return Failure(error.code().name, error.details() or "")

@@ -1,4 +1,4 @@
-"""What cases of pop share: a topic with the group that pops it, and what lies in the revive log on its way."""
+"""Shared parts of pop cases: a topic with the group that pops it, and its records in the revive log."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,35 +16,35 @@ from .world import Pending
 
 PULL_MAX = 32
 ONLOOKER = "onlooker"
-"""The group that looks into retry topics and logs, so that the groups of a case have pulled nothing."""
+"""Group that reads retry topics and logs, so that the groups of a case pull nothing."""
 _WAITS_SECONDS = 0.3
-"""A request that may be held is held by then."""
+"""Time after which a request that can be held is held."""
 
 
 @dataclass(frozen=True, slots=True)
 class PopGroup:
-    """A group that pops a topic: what the world does for any two names, for these two."""
+    """A group that pops a topic: the world's calls bound to these two names."""
 
     t: Remoting
     topic: str
     name: str
 
     def among(self, name: str) -> "PopGroup":
-        """Another group that pops the same topic."""
+        """Return another group that pops the same topic."""
         return replace(self, name=name)
 
     def at(self, topic: str) -> "PopGroup":
-        """The same group at another topic."""
+        """Return the same group with another topic."""
         return replace(self, topic=topic)
 
     @property
     def retry_topic(self) -> str:
-        """Where its messages come back."""
+        """The group's pop retry topic."""
         return pop_retry_topic(self.topic, self.name, v2=False)
 
     @property
     def retry(self) -> "PopGroup":
-        """The same group at its retry topic."""
+        """The same group with its retry topic."""
         return self.at(self.retry_topic)
 
     # --- the topic
@@ -54,7 +54,7 @@ class PopGroup:
         return self.t.send(self.topic, body, **more)
 
     def fill(self, count: int = 1, **more: Unpack[SendFields]) -> None:
-        """Send messages `m0`, `m1`, ... and return when they can be read."""
+        """Send messages `m0`, `m1`, ... and wait until they can be read."""
         self.t.sent(self.topic, count, **more)
 
     # --- popping
@@ -64,50 +64,50 @@ class PopGroup:
         return self.t.pop(self.topic, self.name, **more)
 
     def pop_one(self) -> Answer:
-        """Pop a message, again where the queue is still locked by the pop before, which writes its offset last."""
+        """Pop a message; retry while the previous pop, which writes its offset last, still locks the queue."""
         answer = self.t.until(lambda: found if (found := self.pop(max_messages=1)).code == 0 else None, 3)
         return answer or self.pop(max_messages=1)
 
     def take(self, count: int) -> None:
-        """Pop the first `count` messages of queue 0, and return when the offset of the group is behind them."""
+        """Pop the first `count` messages of queue 0, and wait until the group's offset is past them."""
         self.pop(max_messages=count)
         self.reaches(count)
 
     def pop_in_order(self, count: int = 32, **more: Any) -> Answer:
-        """Pop in order, for 3 s unless said otherwise."""
+        """Pop in order; the invisible duration is 3 s by default."""
         return self.pop(max_messages=count, order=True, **{"invisible_ms": 3000, **more})
 
     def start_pop(self, **more: Any) -> Pending:
-        """Begin a pop that may be held; `more`: see `Remoting.pop`."""
+        """Start a pop that may be held; `more`: see `Remoting.pop`."""
         return self.t.start_pop(self.topic, self.name, **more)
 
     def waiting(self, *, poll_ms: int = 10_000, **more: Any) -> Pending:
-        """Begin a pop on a connection of its own, and return when it waits."""
+        """Start a pop on a connection of its own, and wait until the broker holds it."""
         pending = self.start_pop(poll_ms=poll_ms, to=self.t.connect(), **more)
         self.t.wait(_WAITS_SECONDS)
         return pending
 
     def handles(self, **more: Any) -> list[str]:
-        """Pop, and return the handles."""
+        """Pop, and return the receipt handles."""
         return self.handles_of(self.pop(**more))
 
     def handle(self, **more: Any) -> str:
-        """Pop the one message that is there, and return its handle."""
+        """Pop the only available message, and return its receipt handle."""
         [handle] = self.handles(**more)
         return handle
 
     def handles_in_order(self, count: int = 32, **more: Any) -> list[str]:
-        """Pop in order, and return the handles."""
+        """Pop in order, and return the receipt handles."""
         return self.handles_of(self.pop_in_order(count, **more))
 
     def handles_of(self, answer: Answer) -> list[str]:
-        """The handles of the messages of a pop."""
+        """Return the receipt handles of the messages of a pop."""
         return [handle for _, handle in self.t.popped(answer)]
 
-    # --- what was popped
+    # --- receipt handles
 
     def ack(self, handle: str | None, offset: int, queue: int = 0) -> Answer:
-        """Acknowledge by handle."""
+        """Acknowledge by receipt handle."""
         return self.t.ack(self.topic, self.name, handle, offset, queue)
 
     def ack_all(self, answer: Answer) -> None:
@@ -116,22 +116,22 @@ class PopGroup:
             self.ack(handle, message.queue_offset)
 
     def change(self, handle: str | None, offset: int, invisible_ms: int, queue: int = 0) -> Answer:
-        """Change the invisible time of what a handle names."""
+        """Change the invisible duration of a message by its receipt handle."""
         return self.t.change(self.topic, self.name, handle, offset, invisible_ms, queue)
 
     def copies(self, count: int = 1, *, v2: bool = False) -> list[ReceivedMessage]:
-        """What lies in the retry topic, as soon as there are `count` messages or half a minute is over."""
+        """Return the messages of the retry topic, once there are `count` or after half a minute."""
         name = pop_retry_topic(self.topic, self.name, v2=v2)
         self.t.until(lambda: self.t.max_offset(name) >= count)
         return self.t.pull(name, ONLOOKER).messages if self.t.max_offset(name) else []
 
     def bring_back(self, count: int = 1) -> None:
-        """Pop the `count` messages that are there for no time, and return when they lie in the retry topic."""
+        """Pop the `count` available messages with invisible duration 0, and wait until the retry topic has them."""
         self.pop(invisible_ms=0)
         self.copies(count)
 
     def copied(self) -> int:
-        """How many messages have come back by now."""
+        """Return the number of messages in the retry topic."""
         return self.t.max_offset(self.retry_topic)
 
     # --- its offset
@@ -141,16 +141,19 @@ class PopGroup:
         return self.t.commit(self.topic, self.name, offset, queue)
 
     def committed(self, queue: int = 0, **fields: object) -> Answer:
-        """Ask for the committed offset; `fields`: see `Remoting.committed`."""
+        """Query the committed offset; `fields`: see `Remoting.committed`."""
         return self.t.committed(self.topic, self.name, queue, **fields)
 
     def reset(self, offset: int) -> Answer:
-        """Set the group back in queue 0, as administrators do it."""
+        """Reset the group's offset in queue 0, as administrators do."""
         ext = {"topic": self.topic, "group": self.name, "queueId": 0, "offset": offset, "timestamp": -1}
         return self.t.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**ext, "isForce": True})
 
     def reaches(self, offset: int, queue: int = 0) -> Answer:
-        """The committed offset once it is `offset`: it is written just after the answer of a pop. In the end, any."""
+        """Wait until the committed offset is `offset`; returns the last response.
+
+        A pop writes the offset just after its response.
+        """
 
         def look() -> Answer | None:
             answer = self.committed(queue)
@@ -160,7 +163,7 @@ class PopGroup:
 
 
 def popping(t: Remoting, messages: int = 0, *, queues: int = 1) -> PopGroup:
-    """A new topic with `messages` in each of its queues, and a new group that pops it."""
+    """Create a topic with `messages` in each of its queues, and a group that pops it."""
     group = PopGroup(t, t.topic(queues=queues), t.group())
     for queue in range(queues if messages else 0):
         group.fill(messages, queue=queue)
@@ -168,28 +171,34 @@ def popping(t: Remoting, messages: int = 0, *, queues: int = 1) -> PopGroup:
 
 
 def one_popped(t: Remoting, **more: Any) -> tuple[PopGroup, str]:
-    """A group that has popped the one message of a new topic, and its handle; `more`: see `Remoting.pop`."""
+    """Create a topic with one message and a group that has popped it; returns group and receipt handle.
+
+    `more`: see `Remoting.pop`.
+    """
     group, [handle] = all_popped(t, 1, **more)
     return group, handle
 
 
 def all_popped(t: Remoting, messages: int, **more: Any) -> tuple[PopGroup, list[str]]:
-    """A group that has popped all messages of a new topic, and their handles; `more`: see `Remoting.pop`."""
+    """Create a topic with messages and a group that has popped all of them; returns group and receipt handles.
+
+    `more`: see `Remoting.pop`.
+    """
     group = popping(t, messages)
     return group, group.handles(**more)
 
 
 def bodies(messages: list[ReceivedMessage]) -> list[str]:
-    """The bodies alone, where nothing else matters."""
+    """Return the bodies of messages."""
     return [message.body.decode() for message in messages]
 
 
 def see_refused_places(
     group: PopGroup, ask: Callable[[PopGroup, int], Answer], queues: Mapping[int, int], unknown_group: int
 ) -> None:
-    """Note what a question about a group and queue is answered at odd places; `queues`: codes by number of the queue.
+    """Note the responses to a request about a group and queue for invalid arguments; `queues`: codes by queue number.
 
-    `unknown_group`: the code for a group that nothing has been heard of.
+    `unknown_group`: expected code for a group that the broker has never seen.
     """
     t = group.t
     t.see("unknown topic", ask(group.at(t.new()), -1), 17)
@@ -202,13 +211,13 @@ def see_refused_places(
 
 
 def see_without(t: Remoting, code: int, ext: Mapping[str, object]) -> None:
-    """Note what a request is answered that lacks one of its fields, for each of them."""
+    """Note the response to a request that lacks one of its fields, for each field."""
     for name in ext:
         t.see(f"no {name}", t.ask(code, {key: value for key, value in ext.items() if key != name}))
 
 
 def records_since(t: Remoting, topic: str, queue: int, offset: int, mark: str) -> list[ReceivedMessage]:
-    """The messages of a queue from an offset on whose body names `mark`: what this case caused, among others'."""
+    """Return a queue's messages from an offset on whose body contains `mark`, which excludes those of other cases."""
     found = []
     while offset < (end := t.max_offset(topic, queue)):
         messages = t.pull(topic, ONLOOKER, queue, offset, max_messages=PULL_MAX).messages
@@ -218,5 +227,5 @@ def records_since(t: Remoting, topic: str, queue: int, offset: int, mark: str) -
 
 
 def record_shown(record: ReceivedMessage) -> dict[str, Any]:
-    """A check point or acknowledgement of the revive log: its JSON body and its properties."""
+    """Return a check point or acknowledgement of the revive log: its JSON body and its properties."""
     return {"body": json.loads(record.body), "properties": dict(sorted(record.properties.items()))}

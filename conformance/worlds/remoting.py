@@ -1,6 +1,6 @@
-"""The world of a remoting case: the requests that SDKs make, each with the fields that matter as arguments.
+"""The world of a remoting case: the requests that SDKs send, with their important fields as arguments.
 
-Everything else is `ask(code, ext, body)`.
+Other requests use `ask(code, ext, body)`.
 """
 
 import time
@@ -19,11 +19,11 @@ from .world import Pending, World
 T = TypeVar("T")
 _GLANCE_SECONDS = 0.01
 _AHEAD_MS = 60_000
-"""The end of a query that shall find what has just been stored, whoever's clock is behind."""
+"""Distance of a query's end from now, so that it finds new messages even if clocks differ."""
 
 
 class Remoting(World):
-    """A raw client of the remoting protocol. Calls return the Answer, whatever its code."""
+    """A raw client of the remoting protocol. Calls return the Answer, with any code."""
 
     # --- sending
 
@@ -35,19 +35,22 @@ class Remoting(World):
         to: RemotingClient | None = None,
         **more: Unpack[SendFields],
     ) -> Answer:
-        """Send one message as SDKs do, by SEND_MESSAGE_V2."""
+        """Send one message as SDKs do, with SEND_MESSAGE_V2."""
         return self.ask(RequestCode.SEND_MESSAGE_V2, short_names(self.send_fields(topic, **more)), _body(body), to=to)
 
     def send_v1(self, topic: str, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> Answer:
-        """Send one message by SEND_MESSAGE, with long names."""
+        """Send one message with SEND_MESSAGE, which has long field names."""
         return self.ask(RequestCode.SEND_MESSAGE, self.send_fields(topic, **more), _body(body))
 
     def sent(self, topic: str, count: int = 1, **more: Unpack[SendFields]) -> list[Answer]:
-        """Send messages `m0`, `m1`, ..., all of which must be stored, and return when they can be read."""
+        """Send messages `m0`, `m1`, ..., all of which must be stored, and wait until they can be read."""
         return self.readable(topic, *(self.send(topic, f"m{number}", **more) for number in range(count)))
 
     def readable(self, topic: str, *sends: Answer) -> list[Answer]:
-        """Return, with the answers, when the messages of these sends can be read: a broker queues after its answer."""
+        """Wait until the messages of these sends can be read, and return the responses.
+
+        A broker fills the consume queue after its response.
+        """
         ends: dict[str, int] = {}
         for answer in sends:
             self.require(answer.code == 0, f"a message was not stored: {answer}")
@@ -67,28 +70,28 @@ class Remoting(World):
         return self.ask(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group, queue, offset, **more), to=to)
 
     def start_pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Pending:
-        """Begin a pull that may be held; call what comes back for the answer."""
+        """Start a pull that may be held; returns a callable that waits for the response."""
         to = more.pop("to", None)
         return self.start(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group, queue, offset, **more), to=to)
 
     def stored(self, topic: str, count: int = 1, queue: int = 0, seconds: float = 20.0) -> Answer:
-        """A queue read from its beginning once it holds `count` messages; as it is then if they do not come in time."""
+        """Read a queue from offset 0 once it contains `count` messages, or after `seconds`."""
         self.until(lambda: self.max_offset(topic, queue) >= count, seconds)
         return self.pull(topic, self.group(), queue)
 
     def message_at(self, topic: str, queue: int, offset: int) -> ReceivedMessage:
-        """The message at a place of a queue, once it can be read."""
+        """Return the message at an offset of a queue, once it can be read."""
         group = self.group()
         self.until(lambda: self.pull(topic, group, queue, offset, max_messages=1).body)
         [message] = self.pull(topic, group, queue, offset, max_messages=1).messages
         return message
 
     def view(self, place: object, **fields: object) -> Answer:
-        """Look at the message that begins at a place of the commit log."""
+        """View the message at a commit log offset."""
         return self.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place, **fields})
 
     def query(self, topic: str, key: object, **fields: object) -> Answer:
-        """Query by a key, for 32 messages stored at any time unless said otherwise."""
+        """Query messages by key: by default up to 32, stored at any time."""
         times = {"beginTimestamp": 0, "endTimestamp": self.now_ms() + _AHEAD_MS}
         return self.ask(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **times, **fields})
 
@@ -110,7 +113,7 @@ class Remoting(World):
         attempt_id: str | None = None,
         **fields: object,
     ) -> dict[str, object]:
-        """The ext fields of a pop."""
+        """Return the ext fields of a pop."""
         return {
             "consumerGroup": group,
             "topic": topic,
@@ -118,7 +121,7 @@ class Remoting(World):
             "maxMsgNums": max_messages,
             "invisibleTime": invisible_ms,
             "pollTime": poll_ms,
-            # A pop that does not wait has no time of birth here: a busy broker would find that it comes too late.
+            # A pop without long polling has no born time here: a busy broker would treat it as expired.
             "bornTime": self.now_ms() if poll_ms > 0 else 0,
             "initMode": init_mode,
             "expType": type,
@@ -134,17 +137,17 @@ class Remoting(World):
         return self.ask(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
 
     def start_pop(self, topic: str, group: str, **more: Any) -> Pending:
-        """Begin a pop that may be held; call what comes back for the answer."""
+        """Start a pop that may be held; returns a callable that waits for the response."""
         to = more.pop("to", None)
         return self.start(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
 
     def popped(self, answer: Answer) -> list[tuple[ReceivedMessage, str]]:
-        """The messages of a pop with their handles, put together as clients do it from the answer's ext fields."""
+        """Return the messages of a pop with the receipt handles that clients build from the response's ext fields."""
         starts = _by_queue(answer["startOffsetInfo"])
         return [(message, _handle(message, answer, starts, self.broker_name)) for message in answer.messages]
 
     def ack(self, topic: str, group: str, handle: str | None, offset: int, queue: int = 0, **fields: object) -> Answer:
-        """Acknowledge by handle (a message's POP_CK property)."""
+        """Acknowledge by receipt handle (a message's POP_CK property)."""
         ext = {"consumerGroup": group, "topic": topic, "queueId": queue, "extraInfo": handle, "offset": offset}
         return self.ask(RequestCode.ACK_MESSAGE, {**ext, **fields})
 
@@ -158,18 +161,18 @@ class Remoting(World):
         queue: int = 0,
         **fields: object,
     ) -> Answer:
-        """Change the invisible time of what a handle (a message's POP_CK property) names."""
+        """Change the invisible duration of a message by its receipt handle (the message's POP_CK property)."""
         ext = {"consumerGroup": group, "topic": topic, "queueId": queue, "extraInfo": handle, "offset": offset}
         return self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, {**ext, "invisibleTime": invisible_ms, **fields})
 
     # --- topics
 
     def config_of(self, topic: str) -> Answer:
-        """A topic as the broker has it."""
+        """Return the broker's configuration of a topic."""
         return self.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": topic})
 
     def route(self, topic: str | None, **fields: object) -> Answer:
-        """Where the name server says that a topic lives."""
+        """Return the name server's route of a topic."""
         return self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic, **fields}, to=self.namesrv)
 
     # --- offsets
@@ -180,7 +183,7 @@ class Remoting(World):
         return self.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext)
 
     def committed(self, topic: str, group: str, queue: int = 0, **fields: object) -> Answer:
-        """Ask for the committed offset."""
+        """Query the committed offset."""
         ext = {"consumerGroup": group, "topic": topic, "queueId": queue, **fields}
         return self.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext)
 
@@ -199,7 +202,7 @@ class Remoting(World):
         version: int | None = None,
         **members: object,
     ) -> Answer:
-        """Say that a client lives: its consumer groups, each with topics and expressions, and its producer groups."""
+        """Send a client's heartbeat: its consumer groups, each with topics and expressions, and its producer groups."""
         sub_version = self.now_ms() if version is None else version
         body = {
             "clientID": client,
@@ -224,12 +227,12 @@ class Remoting(World):
 
 
 def short_names(fields: Mapping[str, object]) -> dict[str, object]:
-    """The fields of SendMessageRequestHeader as SendMessageRequestHeaderV2 names them."""
+    """Rename the fields of SendMessageRequestHeader as in SendMessageRequestHeaderV2."""
     return {_SHORT_NAMES[name]: value for name, value in fields.items()}
 
 
 def fate(connection: RemotingClient) -> str:
-    """`open` if the connection still answers a request, else `closed`."""
+    """Return `open` if the connection still answers a request, else `closed`."""
     try:
         connection.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "nobody"}, timeout=10)
     except ConnectionError:
@@ -238,7 +241,7 @@ def fate(connection: RemotingClient) -> str:
 
 
 def reply_to(connection: RemotingClient, opaque: int, seconds: float = 0.5) -> Answer | str:
-    """The answer to a request that may get none, else `no answer` or `closed`."""
+    """Return the response to a request that may have none, else `no answer` or `closed`."""
     try:
         return Answer.of(connection.collect(opaque, seconds))
     except ConnectionError:
@@ -248,7 +251,7 @@ def reply_to(connection: RemotingClient, opaque: int, seconds: float = 0.5) -> A
 
 
 def replies_to(connections: Mapping[T, RemotingClient], opaque: int, seconds: float) -> dict[T, Answer | str]:
-    """The same of several connections, which are silent together: after `seconds` all of them have had that long."""
+    """Return `reply_to` for several connections, with one common timeout of `seconds`."""
     end = time.monotonic() + seconds
     return {
         label: reply_to(connection, opaque, max(end - time.monotonic(), _GLANCE_SECONDS))
@@ -257,7 +260,7 @@ def replies_to(connections: Mapping[T, RemotingClient], opaque: int, seconds: fl
 
 
 def subscription(topic: str, expression: str, kind: str = "TAG", version: int = 0) -> dict[str, object]:
-    """A SubscriptionData as clients write it."""
+    """Build a SubscriptionData as clients do."""
     tags = [] if kind != "TAG" or expression in ("", "*") else [each.strip() for each in expression.split("||")]
     tags = [each for each in tags if each]
     return {
@@ -272,7 +275,7 @@ def subscription(topic: str, expression: str, kind: str = "TAG", version: int = 
 
 
 def java_hash(text: str) -> int:
-    """String.hashCode."""
+    """Java's String.hashCode."""
     value = 0
     for unit in memoryview(text.encode("utf-16-le")).cast("H"):
         value = value * 31 + unit & 0xFFFFFFFF
@@ -280,18 +283,18 @@ def java_hash(text: str) -> int:
 
 
 def compressed(data: bytes) -> bytes:
-    """A body as producers compress large ones (sysFlag 1)."""
+    """Compress a body as producers do with large ones (sysFlag 1)."""
     return zlib.compress(data)
 
 
 def _by_queue(text: str) -> dict[tuple[str, str], str]:
-    """Retry digit and queue -> first offset, of a startOffsetInfo such as `0 3 17;1 0 2`."""
+    """Parse a startOffsetInfo such as `0 3 17;1 0 2`: (retry digit, queue) -> first offset."""
     parts = [each.split(" ") for each in text.split(";") if each]
     return {(digit, queue): offset for digit, queue, offset in parts}
 
 
 def _handle(message: ReceivedMessage, answer: Answer, starts: Mapping[tuple[str, str], str], broker_name: str) -> str:
-    """The message's POP_CK property, or what a client makes of an answer that leaves it out. Source: ExtraInfoUtil."""
+    """Return the message's POP_CK property, or the handle that clients build if absent. Source: ExtraInfoUtil."""
     own = message.properties.get("POP_CK")
     if own is not None:
         return own

@@ -1,13 +1,13 @@
-"""What cases say of a message that they send by the remoting protocol."""
+"""Fields of a message that cases send with the remoting protocol."""
 
 from collections.abc import Mapping
 from typing import TypedDict
 
 
 class SendFields(TypedDict, total=False):
-    """What a send says of its message; each field of the header by its long name, None leaves it out.
+    """Fields of a send, named as in the header; None omits a field.
 
-    `unique`: with a message id of the client's own, which is so unless said otherwise.
+    `unique`: True (the default) adds a client-generated message id.
     """
 
     queue: int | str | None

@@ -14,7 +14,7 @@ from .world import ANSWER_SECONDS, Contradiction
 
 
 class Session:
-    """One telemetry stream of a client. `hand_over` is called before anything is left to grpcio's own threads."""
+    """One telemetry stream of a client. `hand_over` is called before anything is passed to grpcio's threads."""
 
     def __init__(
         self, channel: grpc.Channel, client: str, metadata: list[tuple[str, str]], hand_over: Callable[[], None]
@@ -42,21 +42,21 @@ class Session:
         self.send(sv.TelemetryCommand(settings=settings))
 
     def next(self, seconds: float = ANSWER_SECONDS) -> sv.TelemetryCommand | Failure | None:
-        """The next command of the server; a Failure or None where the stream has ended. Raises TimeoutError."""
+        """Return the server's next command; a Failure or None if the stream has ended. Raises TimeoutError."""
         try:
             return self._in.get(timeout=seconds)
         except queue.Empty:
             raise TimeoutError(f"nothing came on the telemetry stream of {self.client} within {seconds:g} s") from None
 
     def command(self, seconds: float = ANSWER_SECONDS) -> sv.TelemetryCommand:
-        """The next command of a stream that must not end. Raises Contradiction, TimeoutError."""
+        """Return the next command of a stream that must not end. Raises Contradiction, TimeoutError."""
         command = self.next(seconds)
         if not isinstance(command, sv.TelemetryCommand):
             raise Contradiction(f"the stream has ended: {command}")
         return command
 
     def half_close(self) -> None:
-        """Say that nothing more will be sent."""
+        """Half-close the stream: no more commands will be sent."""
         self._hand_over()
         self._out.put(None)
 

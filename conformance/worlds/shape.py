@@ -1,4 +1,4 @@
-"""How a thing that a case has seen is written down: as a small JSON value without what no client can feel."""
+"""Conversion of observations into small JSON values, without details that clients cannot observe."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from .answer import Answer
 
 _TEXT_MAX = 400
-"""Longer bodies are counted, not shown."""
+"""Longest body that is shown; of a longer one only the length is."""
 
 
 def shape(value: Any) -> Any:
-    """The JSON value of answers, messages, gRPC messages, bytes, and lists and dicts of them."""
+    """Return the JSON value of responses, messages, gRPC messages, bytes, and lists and dicts of them."""
     if isinstance(value, Answer):
         return _answer(value)
     if isinstance(value, ReceivedMessage):
@@ -32,7 +32,7 @@ def shape(value: Any) -> Any:
 
 
 def _addresses(value: Any) -> Any:
-    """Host and port in one text, which is known by its form or as the place's own."""
+    """Join host and port into one string, which placeholders can recognize."""
     if isinstance(value, dict):
         if value.keys() == {"host", "port"}:
             return f"{value['host']}:{value['port']}"
@@ -52,7 +52,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
 
 
 def _field(name: str, value: str) -> str:
-    # A counter that all pops of a broker share; 999 says that the pop was an orderly one.
+    # All pops of a broker share this counter; 999 marks an orderly pop.
     return "{revive queue}" if name == "reviveQid" and value != "999" else value
 
 
@@ -69,7 +69,7 @@ def _body(answer: Answer) -> Any:
 
 
 def _message(message: ReceivedMessage) -> dict[str, Any]:
-    """All but times and the place in the log."""
+    """Return all fields except times and commit log offset."""
     return {
         "topic": message.topic,
         "queue": message.queue_id,

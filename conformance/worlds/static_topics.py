@@ -1,4 +1,4 @@
-"""What cases of static topics share: topics whose logical queues lie where a case says."""
+"""Shared parts of static topic cases: topics whose logical queues are mapped to chosen physical queues."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ Part = Mapping[str, object]
 
 
 def part(queue: int, broker: str, logic: int = 0, *, gen: int = 0, start: int = 0, end: int = -1) -> Part:
-    """Where a part of a logical queue lies, as administrators say it (LogicQueueMappingItem)."""
+    """Build the mapping of one part of a logical queue, as administrators do (LogicQueueMappingItem)."""
     return {
         "gen": gen,
         "queueId": queue,
@@ -39,7 +39,7 @@ def make_static(
     broker: str | None = None,
     to: RemotingClient | None = None,
 ) -> Answer:
-    """Ask a broker, the first if no other is named, to have a topic with these logical queues."""
+    """Request a topic with these logical queues from a broker, by default the first one."""
     ext = {
         "topic": topic,
         "defaultTopic": AUTO_CREATE_TOPIC,
@@ -65,7 +65,7 @@ def make_static(
 
 
 def static_topic(t: World, parts: Mapping[int, Sequence[Part]], *, queues: int = 4) -> str:
-    """A new topic of the first broker with these logical queues."""
+    """Create a topic with these logical queues on the first broker."""
     topic = t.new()
     answer = make_static(t, topic, parts, queues=queues)
     t.require(answer.code == 0, f"the topic was not made: {answer}")
@@ -73,5 +73,5 @@ def static_topic(t: World, parts: Mapping[int, Sequence[Part]], *, queues: int =
 
 
 def crossed(t: World) -> str:
-    """A new topic of two logical queues: 0 is queue 1 of the broker, 1 is queue 0."""
+    """Create a topic with two logical queues: 0 is queue 1 of the broker, 1 is queue 0."""
     return static_topic(t, {0: [part(1, t.broker_name)], 1: [part(0, t.broker_name)]}, queues=2)

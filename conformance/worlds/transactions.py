@@ -1,4 +1,4 @@
-"""What cases of transactions share: half messages, their ends, and the checks that come for them."""
+"""Shared parts of transaction cases: half messages, their ends, and their transaction checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,26 +23,26 @@ QUICK: Mapping[str, str] = {
     "transactionTimeOut": "1000",
     "transactionOpBatchInterval": "100",
 }
-"""Half messages are looked at every 3 s, when they are older than 1 s.
+"""The broker scans half messages every 3 s, and checks those older than 1 s.
 
-Their ends are written down quickly: one that is looked at before is asked for although it was ended.
+Op messages are written quickly: a half message scanned before its op message is checked although it has ended.
 """
 TWO_CHECKS: Mapping[str, str] = {**QUICK, "transactionCheckMax": "2"}
-"""The same, and nobody is asked a third time."""
+"""QUICK, with at most two transaction checks per half message."""
 OFTEN: Mapping[str, str] = {"transactionCheckInterval": "1000", "transactionOpBatchInterval": "100"}
-"""Half messages are looked at every second, when they are as old as upstream has it: 6 s."""
+"""The broker scans half messages every second, and checks those older than upstream's default of 6 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Producers:
-    """A group of producers that sends half messages to a topic: the world's calls for these two."""
+    """A producer group that sends half messages to a topic: the world's calls bound to these two."""
 
     t: Remoting
     topic: str
     name: str
 
     def connect(self, client: str | None = None) -> RemotingClient:
-        """The connection of a producer that has sent its heartbeat; a new client unless one is named."""
+        """Open the connection of a producer that has sent its heartbeat; a new client unless one is named."""
         connection = self.t.connect()
         self.t.heartbeat(client or self.t.new("client"), producers=(self.name,), to=connection)
         return connection
@@ -52,7 +52,7 @@ class Producers:
         return self.t.send(self.topic, body, to=to, **self._half_fields(more))
 
     def start_half(self, body: str = "half", **more: Unpack[SendFields]) -> Pending:
-        """Begin to send a half message that may have to wait."""
+        """Start to send a half message whose response may be delayed."""
         fields = self.t.send_fields(self.topic, **self._half_fields(more))
         return self.t.start(RequestCode.SEND_MESSAGE_V2, short_names(fields), body.encode(), to=self.t.connect())
 
@@ -61,7 +61,7 @@ class Producers:
         return {"producerGroup": self.name, "sysFlag": PREPARED, **more, "properties": own}
 
     def end_fields(self, sent: Answer, value: int, **fields: object) -> dict[str, object]:
-        """The ext fields of the end of a half message, by the answer to its send."""
+        """Return the ext fields that end a half message, taken from its send response."""
         return {
             "topic": "none",
             "producerGroup": self.name,
@@ -75,18 +75,18 @@ class Producers:
         }
 
     def end(self, sent: Answer, value: int, **fields: object) -> Answer:
-        """End a half message; `fields` take the place of those that `end_fields` makes."""
+        """End a half message; `fields` replace those of `end_fields`."""
         return self.t.ask(RequestCode.END_TRANSACTION, self.end_fields(sent, value, **fields))
 
     def end_of_check(self, check: RemotingCommand, value: int) -> Answer:
-        """End a half message by the check that came for it."""
+        """End a half message with the fields of its transaction check."""
         asked = check.ext_fields or {}
         own = ("topic", "tranStateTableOffset", "commitLogOffset", "msgId", "transactionId")
         end = {"producerGroup": self.name, "commitOrRollback": value, "fromTransactionCheck": True}
         return self.t.ask(RequestCode.END_TRANSACTION, {**{name: asked[name] for name in own}, **end})
 
     def given_up(self, seconds: float = 40) -> list[ReceivedMessage]:
-        """The half messages of the topic that nobody is asked about any more, once there is one or the time is over."""
+        """Return the topic's half messages that are no longer checked, once there is one or after `seconds`."""
 
         def look() -> list[ReceivedMessage]:
             found = self.t.messages_of(TRANS_CHECK_MAX_TIME_TOPIC, self.t.group(name="cases-given-up"))
@@ -96,12 +96,12 @@ class Producers:
 
 
 def transacting(t: Remoting, *, queues: int = 1) -> Producers:
-    """A new topic, and a new group of producers that sends half messages to it."""
+    """Create a topic, and a producer group that sends half messages to it."""
     return Producers(t, t.topic(queues=queues), t.new("producer group"))
 
 
 def checks(t: Remoting, connection: RemotingClient, count: int = 1, seconds: float = 20) -> list[RemotingCommand]:
-    """The checks that came down a connection since the last look, once there are `count` or the time is over."""
+    """Return the transaction checks received on a connection since the last call, once `count` or after `seconds`."""
     found: list[RemotingCommand] = []
 
     def look() -> bool:
@@ -113,13 +113,13 @@ def checks(t: Remoting, connection: RemotingClient, count: int = 1, seconds: flo
 
 
 def times_asked(check: RemotingCommand) -> str:
-    """Which of its checks this one of a message is, as the message says it."""
+    """Return the number of a message's transaction check, as stated in the message."""
     [message] = decode_messages(check.body)
     return message.properties["TRANSACTION_CHECK_TIMES"]
 
 
 def check_shown(check: RemotingCommand) -> dict[str, Any]:
-    """A check without its places, which depend on what others did."""
+    """Return a check without its offsets, which depend on other users of the queues."""
     asked = check.ext_fields or {}
     hidden = ("tranStateTableOffset", "commitLogOffset")
     return {
@@ -129,7 +129,7 @@ def check_shown(check: RemotingCommand) -> dict[str, Any]:
 
 
 def shown(message: ReceivedMessage) -> dict[str, Any]:
-    """A message without its place in a queue that all transactions share."""
+    """Return a message without its offset in a queue that all transactions share."""
     return {
         "topic": message.topic,
         "queue": message.queue_id,

@@ -1,4 +1,4 @@
-"""What cases of both protocols share: names of their own, connections, the target's time, and notes."""
+"""Shared part of both protocols' worlds: unique names, connections, the deployment's time, and notes."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -26,25 +26,25 @@ T = TypeVar("T")
 
 ANSWER_SECONDS = 30.0
 SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
-"""Bits of the sysFlag of a pull."""
+"""Bits of a pull's sysFlag."""
 _PEEK_SECONDS = 0.005
 _STEP_MS = 200
-"""How often `until` looks, in the place's time."""
+"""Polling interval of `until`, in the deployment's time."""
 
 
 class Contradiction(AssertionError):
-    """A case saw something else than it states."""
+    """An observation contradicts the statement of its case."""
 
 
 class World(Closing):
-    """A case's side of one place. `token` keeps the names of this run apart from all others."""
+    """A case's access to one deployment. `token` makes the names of this run unique."""
 
     def __init__(self, place: Place, token: str) -> None:
         self.place = place
         self.notes: list[tuple[str, Any]] = []
-        """What was seen: label and value, with placeholders."""
+        """The observations: label and value, with placeholders."""
         self.contradictions: list[str] = []
-        """Where a stated code was not the one that came."""
+        """Observations whose code is not the stated one."""
         self.placeholders = Placeholders()
         self._token = token
         self._numbers: dict[str, itertools.count[int]] = {}
@@ -69,13 +69,13 @@ class World(Closing):
 
     @cached_property
     def beside(self) -> RemotingClient:
-        """A connection to the second broker, for cases that have asked for one."""
+        """A connection to the second broker, for cases that have requested one."""
         return self.connect(self.place.beside)
 
     # --- notes
 
     def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
-        """Note what was seen, and return it. `code`: the response or status code that the reference version gives."""
+        """Note an observation and return it. `code`: response or status code of the reference version."""
         shown = self.placeholders.normal(shape(value))
         self.notes.append((label, shown))
         if code is not None and (came := _code(value)) != code:
@@ -83,21 +83,21 @@ class World(Closing):
         return value
 
     def require(self, truth: object, problem: str) -> None:
-        """Give up the case when something that it stands on is not so."""
+        """Give up the case if a precondition does not hold."""
         if not truth:
             raise Contradiction(problem)
 
     # --- names
 
     def new(self, kind: str = "topic") -> str:
-        """A name that nothing has yet; notes show it as `{topic 1}` or whatever its kind is."""
+        """Return an unused name; notes show it as `{topic 1}`, or with another `kind`."""
         number = next(self._numbers.setdefault(kind, itertools.count(1)))
         name = f"{kind.replace(' ', '-')}-{self._token}-{number}"
         self.placeholders.put(name, f"{kind} {number}")
         return name
 
     def message_id(self) -> str:
-        """A new id for a message, of the form that clients make: 32 hex digits."""
+        """Return a new message id in the form that clients use: 32 hex digits."""
         number = next(self._numbers.setdefault("message id", itertools.count(1)))
         digits = f"{int.from_bytes(self._token.encode(), 'big'):X}"[-20:].rjust(20, "0")
         name = f"{digits}{number:012X}"
@@ -115,7 +115,7 @@ class World(Closing):
         name: str | None = None,
         to: RemotingClient | None = None,
     ) -> str:
-        """A new topic, at the first broker if no other is given.
+        """Create a topic, on the first broker by default.
 
         `kind`: message type (NORMAL, FIFO, DELAY, TRANSACTION); `perm`: 4 read, 2 write.
         """
@@ -137,14 +137,14 @@ class World(Closing):
         return name
 
     def group(self, *, name: str | None = None, **config: Any) -> str:
-        """A new subscription group; `config` holds fields of SubscriptionGroupConfig by their names."""
+        """Create a subscription group; `config` contains fields of SubscriptionGroupConfig by name."""
         name = self.new("group") if name is None else name
         answer = self.ask_for_group(name, **config)
         self.require(answer.code == 0, f"the group {name} was not made: {answer}")
         return name
 
     def ask_for_group(self, name: str, **config: Any) -> Answer:
-        """Have a subscription group made that may be refused."""
+        """Try to create a subscription group; the broker may reject it."""
         fields = {
             "groupName": name,
             "consumeEnable": True,
@@ -162,35 +162,35 @@ class World(Closing):
     # --- connections
 
     def connect(self, address: str | None = None, **more: Any) -> RemotingClient:
-        """One more connection, to the broker unless an address is given; closed at the end."""
+        """Open another connection, by default to the broker; it is closed at the end of the case."""
         connection = open_connection(self.place.access, address or self.broker_address, **more)
         self._connections.append(connection)
         return connection
 
     def disconnect(self, connection: RemotingClient) -> None:
-        """Close one of the connections as a client that dies does."""
+        """Close one of the connections abruptly, like a client that dies."""
         self._connections.remove(connection)
         connection.close()
 
     def crash(self) -> None:
-        """Kill the broker and let it start again; all connections are new ones then."""
+        """Kill and restart the broker, and replace all connections."""
         self.place.crash()
         self._connect_again()
 
     def restart(self) -> None:
-        """Stop the broker in order and let it start again; all connections are new ones then."""
+        """Restart the broker gracefully, and replace all connections."""
         self.place.restart()
         self._connect_again()
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Stop the broker in order for as long as the block lasts; all connections are new ones then."""
+        """Stop the broker gracefully within the block, and replace all connections afterwards."""
         with self.place.away():
             yield
         self._connect_again()
 
     def stopping(self) -> Thread:
-        """Begin to stop the broker in order, and see what it does meanwhile; it is over when the thread is."""
+        """Start a graceful shutdown of the broker in a thread, so that a case can observe it; both end together."""
         thread = Thread(target=self.place.stop, daemon=True)
         thread.start()
         return thread
@@ -200,10 +200,13 @@ class World(Closing):
             self.disconnect(connection)
         self.namesrv = self.connect(self.place.access.namesrv)
         self.broker = self.connect(self.broker_address)
-        self.__dict__.pop("beside", None)  # made anew when it is wanted
+        self.__dict__.pop("beside", None)  # recreated on next use
 
     def pushed(self, connection: RemotingClient) -> list[RemotingCommand]:
-        """What the broker has pushed down a connection since the last look; it has all arrived before an answer."""
+        """Return the commands that the broker has pushed on a connection since the last call.
+
+        All of them arrive before the response to the request that this method sends.
+        """
         _taken_up(connection)
         found = list(connection.pushes)
         connection.pushes.clear()
@@ -218,11 +221,11 @@ class World(Closing):
         to: RemotingClient | None = None,
         timeout: float = ANSWER_SECONDS,
     ) -> Answer:
-        """Ask and wait for the answer."""
+        """Send a request and wait for the response."""
         return Answer.of((to or self.broker).request(code, ext, body, timeout=timeout))
 
     def runtime_info(self, to: RemotingClient | None = None) -> dict[str, str]:
-        """The state of a broker, which one that has just started cannot tell until it has statistics."""
+        """Return the runtime info of a broker; a newly started one has none until it has statistics."""
         answer = self.until(lambda: self._runtime_info(to))
         self.require(answer is not None, "the broker did not tell its state")
         return dict(answer.json["table"]) if answer is not None else {}
@@ -239,12 +242,12 @@ class World(Closing):
         *,
         to: RemotingClient | None = None,
     ) -> "Pending":
-        """Ask without waiting; call what comes back for the answer."""
+        """Send a request without waiting; returns a callable that waits for the response."""
         connection = to or self.broker
         return Pending(connection, connection.submit(code, ext, body))
 
     def send_fields(self, topic: str, **more: Unpack[SendFields]) -> dict[str, object]:
-        """The ext fields of a send by their long names."""
+        """Return the ext fields of a send by their long names."""
         queue = more.pop("queue", 0)
         text = {"TAGS": more.pop("tag", None), "KEYS": more.pop("keys", None), **(more.pop("properties", None) or {})}
         if more.pop("unique", True) and "UNIQ_KEY" not in text:
@@ -266,7 +269,7 @@ class World(Closing):
         }
 
     def store(self, topic: str, body: str | bytes, **more: Unpack[SendFields]) -> Answer:
-        """Have a message stored by the remoting protocol, whichever the case speaks; it must be taken."""
+        """Store a message with the remoting protocol, in cases of either protocol; the broker must accept it."""
         text = body.encode() if isinstance(body, str) else body
         answer = self.ask(RequestCode.SEND_MESSAGE, self.send_fields(topic, **more), text)
         self.require(answer.code == 0, f"a message was not stored: {answer}")
@@ -286,7 +289,7 @@ class World(Closing):
         commit: int | None = None,
         **fields: object,
     ) -> dict[str, object]:
-        """The ext fields of a pull that brings its subscription along."""
+        """Return the ext fields of a pull that contains its subscription."""
         flag = SUBSCRIPTION | (SUSPEND if suspend_ms else 0) | (0 if commit is None else COMMIT)
         return {
             "consumerGroup": group,
@@ -304,41 +307,41 @@ class World(Closing):
         }
 
     def max_offset(self, topic: str, queue: int | str = 0) -> int:
-        """The offset that the next message of a queue will have; 0 where there is no such queue."""
+        """Return the offset of a queue's next message; 0 if the queue does not exist."""
         return int(self.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"])
 
     def messages_of(self, topic: str, group: str) -> list[ReceivedMessage]:
-        """The messages of queue 0 of a topic, at most 32, as a pull by the remoting protocol finds them."""
+        """Return the messages of queue 0 of a topic, at most 32, read with a remoting pull."""
         answer = self.ask(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group))
         return answer.messages if answer.code == 0 else []
 
     # --- time
 
     def now_ms(self) -> int:
-        """The place's time, milliseconds since the epoch."""
+        """Read the deployment's clock, in milliseconds since the epoch."""
         return self.place.now_ms()
 
     def wait(self, seconds: float) -> None:
-        """Let the place's time pass; what was asked before is under way by then."""
+        """Let `seconds` of the deployment's time pass, after it has received the earlier requests."""
         if self.place.jumps:
             self.settle()
         self.place.pass_ms(round(seconds * 1000))
 
     def settle(self) -> None:
-        """Return when the place has taken up everything that was sent so far."""
+        """Wait until the deployment has received everything that was sent so far."""
         for connection in self._connections:
             if connection is not self.namesrv:
                 _taken_up(connection)
 
     def until(self, look: Callable[[], T], seconds: float = 30.0, *, step: float = _STEP_MS / 1000) -> T:
-        """Look every `step` s until something is there, and return it; after `seconds`, whatever is there then."""
+        """Call `look` every `step` s until it returns a true value, or for `seconds`; returns its last value."""
         end = self.now_ms() + round(seconds * 1000)
         while not (found := look()) and self.now_ms() < end:
             self.wait(step)
         return found
 
     def arrival(self, pending: "Pending", seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Answer:
-        """The answer to what waits, as soon as it is there: a stopwatch shows when that was, `step` s later at most."""
+        """Wait for the response to a held request, checking every `step` s, so that a stopwatch shows its time."""
         answer = self.until(pending.arrived, seconds, step=step)
         if answer is None:
             raise Contradiction("a request that waits was never answered")
@@ -347,17 +350,17 @@ class World(Closing):
     def see_arrival(
         self, pending: "Pending", watch: "Stopwatch", low: float, high: float, code: int | None = None
     ) -> None:
-        """Note the answer to what waits, and whether it came between so many seconds."""
+        """Note the response to a held request, and whether it came between `low` and `high` seconds."""
         self.see("answer", self.arrival(pending), code)
         self.see("after", watch.between(low, high))
 
     def stopwatch(self) -> "Stopwatch":
-        """Measure the place's time from now on."""
+        """Measure the deployment's time from now on."""
         return Stopwatch(self)
 
 
 class Pending:
-    """A request under way. Called, it waits for the answer."""
+    """A request in flight. Calling it waits for the response."""
 
     def __init__(self, connection: RemotingClient, opaque: int) -> None:
         self._connection = connection
@@ -368,7 +371,7 @@ class Pending:
         return self._collect(ANSWER_SECONDS)
 
     def arrived(self) -> Answer | None:
-        """The answer if it is there; a case looks with `until`, so that its stopwatch shows when it came."""
+        """Return the response if it has arrived. Cases poll it with `until`, so that a stopwatch shows its time."""
         try:
             return self._collect(_PEEK_SECONDS)
         except RemotingTimeout:
@@ -381,7 +384,7 @@ class Pending:
 
 
 class Stopwatch:
-    """Time since its making, for notes that say whether it lay between two bounds."""
+    """Time since its creation, for notes that say if it lies between two bounds."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -390,28 +393,28 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """Seconds of the place's time."""
+        """The measured seconds of the deployment's time."""
         return ((self._world.now_ms() if self._end is None else self._end) - self._begin) / 1000
 
     def between(self, low: float, high: float) -> str:
-        """`low to high s` if that is so, else the time measured: what to put into a note."""
+        """Return the value for a note: `low to high s` if the time lies between them, else the measured time."""
         return self.within((low, high))
 
     def at(self, ms: int | None) -> "Stopwatch":
-        """The watch as it stood at a moment of the place's time, in ms since the epoch; None: as it stands."""
+        """Return a stopwatch stopped at a time of the deployment (ms since the epoch), or running if None."""
         stopped = Stopwatch(self._world)
         stopped._begin, stopped._end = self._begin, ms
         return stopped
 
     def within(self, *bounds: tuple[float, float]) -> str:
-        """The same for the first of several pairs of bounds: versions may have times of their own."""
+        """Like `between`, for the first matching pair of bounds: versions may have different times."""
         seconds = self.seconds
         found = next((f"{low:g} to {high:g} s" for low, high in bounds if low <= seconds <= high), None)
         return found or f"{seconds:.3f} s"
 
 
 def _taken_up(connection: RemotingClient) -> None:
-    """Return when the broker has taken up all that came before, by the answer to a request that changes nothing."""
+    """Wait until the broker has handled all earlier requests, by sending a read-only request."""
     connection.request(RequestCode.GET_MAX_OFFSET, {"topic": AUTO_CREATE_TOPIC, "queueId": 0}, timeout=ANSWER_SECONDS)
 
 

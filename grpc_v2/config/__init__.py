@@ -1,1 +1,4 @@
-"""Room grpc_v2/config."""
+"""Configuration keys of the gRPC proxy, and the parsers of keys that hold lists.
+
+It must not know protobuf messages, services or connections.
+"""

@@ -1,4 +1,4 @@
-"""Configuration keys that hold a list of times: how they are read, and whether they can be."""
+"""Parse and validate configuration keys that hold a list of durations."""
 
 import re
 
@@ -11,7 +11,7 @@ _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def delays_ms(text: str) -> list[int]:
-    """`1s 5s 1m` as milliseconds. Raises ValueError for anything else."""
+    """Parse `1s 5s 1m` to milliseconds. Raises ValueError for any other form."""
     found = []
     for word in text.split():
         matched = _DELAY.match(word)
@@ -22,7 +22,7 @@ def delays_ms(text: str) -> list[int]:
 
 
 def times_ms(text: str) -> list[int]:
-    """`100 1000` as milliseconds. Raises ValueError for anything else."""
+    """Parse `100 1000` (milliseconds). Raises ValueError for any other form."""
     found = []
     for word in text.split():
         if not (word.isascii() and word.isdigit()):
@@ -32,7 +32,7 @@ def times_ms(text: str) -> list[int]:
 
 
 def check(config: ProxyConfig) -> None:
-    """Raise ConfigError when a key that holds a list cannot be read."""
+    """Raise ConfigError if a key that holds a list is invalid."""
     for name, read in (("pushedConsumerBackoff", delays_ms), ("settingsPushAgainMillis", times_ms)):
         try:
             read(config.get(name))

@@ -1,7 +1,7 @@
-"""Keys of the gRPC side: those of upstream's ProxyConfig (5.3.3) that are honoured, and the deliberate differences.
+"""Configuration keys of the gRPC proxy: the supported keys of upstream's ProxyConfig (5.3.3), and the emulator's own.
 
-A difference that a client can see and may want to switch has a key in the last block, with upstream's behaviour as its
-default; differences that only repair a defect have none and are listed in `deviations`.
+A difference from upstream that clients can see, and that users may want to switch, has a key in the last block. Its
+default is upstream's behavior. A difference that only repairs a defect has no key; `deviations` lists it.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _HOUR_MS = 3_600_000
 class ProxyConfig(AccessConfig):
     """The gRPC proxy. Attribute `max_message_size` is the key `maxMessageSize`."""
 
-    # what messages may look like
+    # limits of messages
     max_message_size: int = key(4 * 1024 * 1024, "Largest body, as transmitted.", unit="bytes", low=1)
     enable_message_body_empty_check: bool = key(True, "An empty body is refused.")
     max_user_property_size: int = key(16 * 1024, "User properties, tag and keys of a message.", unit="bytes", low=1)
@@ -39,7 +39,7 @@ class ProxyConfig(AccessConfig):
     max_invisible_time_mills: int = key(12 * _HOUR_MS, "Longest invisible duration.", unit="ms", low=1)
     default_invisible_time_mills: int = key(60_000, "Invisible duration of an auto_renew receive.", unit="ms", low=1)
 
-    # messages taken with auto_renew
+    # messages received with auto_renew
     enable_proxy_auto_renew: bool = key(
         True, "A receive with auto_renew is one; else its own invisible duration counts, as of any other."
     )
@@ -55,7 +55,7 @@ class ProxyConfig(AccessConfig):
     max_renew_retry_times: int = key(3, "Failures in a row after which a message is not renewed any more.", low=0)
     renew_schedule_period_millis: int = key(5_000, "A renewal that failed is tried again after this.", unit="ms", low=1)
 
-    # settings that clients are given
+    # settings sent to clients
     grpc_client_producer_max_attempts: int = key(3, "Attempts of a producer.", low=1)
     grpc_client_producer_backoff_initial_millis: int = key(10, "A producer's first delay.", unit="ms", low=0)
     grpc_client_producer_backoff_max_millis: int = key(1_000, "A producer's longest delay.", unit="ms", low=0)
@@ -68,12 +68,12 @@ class ProxyConfig(AccessConfig):
     )
     transaction_data_max_num: int = key(15, "Answers that one transaction id can hold open.", low=1)
 
-    # questions to clients
+    # requests to clients
     grpc_proxy_relay_request_timeout_in_seconds: int = key(
         5, "How long a client may take to answer a question on its telemetry stream.", unit="s", low=0
     )
 
-    # threads, which are never short unless `grpcRequestTimes` keeps them or a broker waits for a slave
+    # threads, of which none is ever short unless `grpcRequestTimes` occupies them or a broker waits for a slave
     grpc_producer_thread_pool_nums: int = key(4, "Threads that serve producers.", low=1)
     grpc_producer_thread_queue_capacity: int = key(10_000, "Requests that wait for one of them.", low=1)
     grpc_consumer_thread_pool_nums: int = key(4, "Threads that serve consumers.", low=1)
@@ -88,7 +88,7 @@ class ProxyConfig(AccessConfig):
     # transport
     grpc_max_inbound_message_size: int = key(130 * 1024 * 1024, "Largest request.", unit="bytes", low=1)
 
-    # the emulator's own
+    # keys that only the emulator has
     grpc_request_times: str = key(
         "",
         "How long requests keep their threads, by pools: `producer=600 consumer=50`, in ms.",

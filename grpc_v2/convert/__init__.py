@@ -1,1 +1,4 @@
-"""Room grpc_v2/convert."""
+"""Conversion between protobuf messages and the engine's values: messages, receipt handles, settings, batch bodies.
+
+It must not know calls, sessions or connections.
+"""

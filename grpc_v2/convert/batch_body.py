@@ -1,4 +1,4 @@
-"""Several messages as the one body of a batch send. Source: MessageDecoder.encodeMessages (5.3.3)."""
+"""Encode several messages as the body of one batch send. Source: MessageDecoder.encodeMessages (5.3.3)."""
 
 from collections.abc import Iterable
 from struct import Struct
@@ -11,7 +11,7 @@ _LONGEST_PROPERTIES = 0x7FFF
 
 
 def encode_batch(messages: Iterable[tuple[bytes, dict[str, str]]]) -> bytes | None:
-    """The body of (body, properties) pairs; None when the properties of one do not fit into the format."""
+    """Encode (body, properties) pairs. Returns None if the properties of a message are too long for the format."""
     parts: list[bytes] = []
     for body, properties in messages:
         text = props.encode(properties).encode()

@@ -1,7 +1,7 @@
-"""Settings: what a client says of itself, and what it is answered.
+"""Client settings: the settings that a client sends, and the response to them.
 
-The client's own settings are kept as they came, with defaults below them for what a consumer left out; each answer
-overlays what the configuration and the group say at that moment. Source: GrpcClientSettingsManager (5.3.3).
+The client's own settings are stored as received, with defaults for fields that a consumer omits. Each response adds the
+current values of the configuration and the group. Source: GrpcClientSettingsManager (5.3.3).
 """
 
 from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
@@ -14,11 +14,11 @@ from ..proto import definition_pb2 as pb
 from ..proto.timestamps import set_duration
 
 DEFAULT_REQUEST_TIMEOUT_MS = 3_000
-"""What every SDK uses unless it is told otherwise; for a client that receives before its settings came."""
+"""The default of every SDK, in ms. It is used if a client receives messages before it sends its settings."""
 
 
 def with_defaults(settings: pb.Settings, config: ProxyConfig) -> pb.Settings:
-    """The settings to keep: for a consumer, defaults for what it did not say."""
+    """Return the settings to store: those of a consumer are completed with defaults."""
     kept = pb.Settings()
     if settings.HasField("subscription"):
         _overlay_group(kept, GroupConfig(""), config)
@@ -27,14 +27,17 @@ def with_defaults(settings: pb.Settings, config: ProxyConfig) -> pb.Settings:
 
 
 def answered(kept: pb.Settings, group: GroupConfig | None, config: ProxyConfig) -> pb.Settings:
-    """The settings that the client is told to live by; `group` is its group as the broker knows it now."""
+    """Return the settings to send to the client.
+
+    `group` is the consumer group's current configuration on the broker.
+    """
     merged = pb.Settings()
     merged.CopyFrom(kept)
     if kept.HasField("publishing"):
         _overlay_producer(merged, config)
     elif group is not None:
         _overlay_group(merged, group, config)
-    # No collector: an empty metric says so.
+    # There is no metric collector. An empty metric tells the client so.
     merged.metric.Clear()
     merged.metric.SetInParent()
     return merged
@@ -53,9 +56,9 @@ def _overlay_producer(settings: pb.Settings, config: ProxyConfig) -> None:
 
 
 def attempts_of(group: GroupConfig) -> int:
-    """How often a message of a group is delivered: once more than it is retried, as a Java int reckons it.
+    """Return the maximum number of deliveries of a message: one more than its retries, added as Java ints.
 
-    The largest number of retries makes the smallest number of attempts, with which all messages are dead letters.
+    The largest number of retries overflows to the smallest number of attempts. All messages are then dead letters.
     """
     return integer_sum(group.retry_max_times, 1)
 
@@ -83,6 +86,6 @@ def _fill_backoff(policy: pb.RetryPolicy, group: GroupConfig, config: ProxyConfi
         delays = delays_ms(config.pushed_consumer_backoff)
     else:
         delays = delays_ms(DELAY_LEVELS) if retry.next_ms is None else retry.next_ms
-    policy.customized_backoff.SetInParent()  # an empty list is told as one
+    policy.customized_backoff.SetInParent()  # send an empty list as an empty list
     for delay in delays:
         set_duration(policy.customized_backoff.next.add(), delay)

@@ -1,4 +1,7 @@
-"""A stored record as the Message that a consumer or a checked producer gets. Source: GrpcConverter (5.3.3)."""
+"""Convert a stored record to the Message for a consumer, or for a producer whose transaction is checked.
+
+Source: GrpcConverter (5.3.3).
+"""
 
 import re
 from functools import lru_cache
@@ -15,13 +18,13 @@ from ..rules.message_rules import RESERVED, message_type
 _NUMBER = re.compile(r"-?[0-9]{1,15}\Z")
 _TYPES = {"NORMAL": pb.NORMAL, "FIFO": pb.FIFO, "DELAY": pb.DELAY, "TRANSACTION": pb.TRANSACTION}
 _host = lru_cache(maxsize=1024)(unpack_host)
-"""Few hosts write many messages."""
+"""Cached, because most messages come from a few hosts."""
 
 
 def fill_message(message: pb.Message, record: Record, topic: str, reconsume_times: int, now_ms: int) -> None:
-    """Write everything of a record but the receipt handle into an empty Message.
+    """Fill an empty Message from a record, without the receipt handle.
 
-    `topic` is the one to show (messages from a retry topic show their original one); `reconsume_times` counts earlier
+    `topic` is the topic to show: messages of a retry topic show their original topic. `reconsume_times` counts earlier
     deliveries.
     """
     properties = record.property_map()
@@ -45,7 +48,10 @@ def fill_message(message: pb.Message, record: Record, topic: str, reconsume_time
 
 
 def fill_resource(resource: pb.Resource, name: str) -> None:
-    """Split `namespace%name`; the prefixes of retry and dead letter topics stay with the name."""
+    """Split `namespace%name` into a resource.
+
+    The prefixes of retry topics and dead letter queues stay with the name.
+    """
     prefix = ""
     for known in (names.RETRY_PREFIX, names.DLQ_PREFIX):
         if name.startswith(known):
@@ -65,7 +71,7 @@ def _fill_identity(system: pb.SystemProperties, properties: dict[str, str], reco
     keys = properties.get(props.KEYS)
     if keys:
         system.keys.extend(keys.split(" "))
-    # A record without a unique key is known by its place in the store.
+    # A record without a unique key is identified by its store host and physical offset.
     system.message_id = properties.get(props.UNIQ_KEY) or (
         f"{record.store_host.hex().upper()}{record.physical_offset:016X}"
     )
@@ -97,5 +103,8 @@ def _fill_times(system: pb.SystemProperties, properties: dict[str, str], record:
 
 
 def number(text: str | None) -> int | None:
-    """A property that remoting producers can set to anything, as a number of at most 15 digits."""
+    """Parse a property as a number of at most 15 digits, else return None.
+
+    Remoting producers can set it to any text.
+    """
     return int(text) if text and _NUMBER.match(text) else None

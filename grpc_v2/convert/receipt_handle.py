@@ -2,8 +2,9 @@
 
     startOffset popTime invisibleTime reviveQueueId topicType brokerName queueId offset commitLogOffset
 
-Upstream's LOCAL proxy answers ChangeInvisibleDuration with ten fields, a stray 0 before the last; that is not copied
-(see `deviations`), but such a handle is read. Source: ReceiptHandle, ExtraInfoUtil (5.3.3).
+The response of upstream's LOCAL proxy to ChangeInvisibleDuration has ten fields, with a stray 0 before the last. The
+emulator does not produce it (see `deviations`), but it parses such a handle.
+Source: ReceiptHandle, ExtraInfoUtil (5.3.3).
 """
 
 import re
@@ -20,15 +21,15 @@ from ..rules.status import Refusal, proxy_exception
 _PLAIN = re.compile(
     r"(-?\d{1,18}) (\d{1,18}) (-?\d{1,18}) (\d{1,9}) (\S+) (\S+) (-?\d{1,9}) (-?\d{1,18}) (-?\d{1,18})\Z", re.ASCII
 )
-"""A handle as we write it; other forms are read slowly."""
+"""A handle as the emulator writes it. Other forms take a slower parser."""
 _NUMBER = re.compile(r"[+-]?[0-9]+\Z")
 _LONG, _INT = 1 << 63, 1 << 31
 _LIMITS = {0: _LONG, 1: _LONG, 2: _LONG, 3: _INT, 6: _INT, 7: _LONG, 8: _LONG}
-"""Index of each field that is a number -> the bound of Java's type for it."""
+"""Index of each numeric field -> the bound of its Java type."""
 
 
 class ReceiptHandle(NamedTuple):
-    """A handle taken apart. `topic_type` is `0` for the topic itself, `1` or `2` for its pop retry topic (v1, v2)."""
+    """A parsed handle. `topic_type` is `0` for the topic itself, `1` or `2` for its pop retry topic (v1, v2)."""
 
     start_offset: int
     pop_time: int
@@ -42,7 +43,10 @@ class ReceiptHandle(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "ReceiptHandle":
-        """Read a handle; INTERNAL_SERVER_ERROR with upstream's texts when it is none. -1 = no commit log offset."""
+        """Parse a handle. Raises INTERNAL_SERVER_ERROR with upstream's texts if it is invalid.
+
+        An absent commit log offset becomes -1.
+        """
         plain = _PLAIN.match(text)
         if plain is None:
             return cls._parse_slowly(text)
@@ -80,7 +84,7 @@ class ReceiptHandle(NamedTuple):
         )
 
     def encode(self) -> str:
-        """The handle as clients carry it."""
+        """Return the handle as text, as clients carry it."""
         return (
             f"{self.start_offset} {self.pop_time} {self.invisible_ms} {self.revive_queue_id} {self.topic_type}"
             f" {self.broker_name} {self.queue_id} {self.offset} {self.commit_log_offset}"
@@ -88,11 +92,11 @@ class ReceiptHandle(NamedTuple):
 
     @property
     def next_visible_ms(self) -> int:
-        """When the invisible time is over."""
+        """The end of the invisible duration, in ms since the epoch."""
         return long_sum(self.pop_time, self.invisible_ms)
 
     def changed(self, result: ChangeInvisibleResult) -> "ReceiptHandle":
-        """The handle of the same message after its invisible time was changed."""
+        """Return the handle of the same message after its invisible duration was changed."""
         return self._replace(
             start_offset=self.offset,
             pop_time=result.pop_time,
@@ -101,16 +105,16 @@ class ReceiptHandle(NamedTuple):
         )
 
     def is_expired(self, now_ms: int) -> bool:
-        """The message may be somebody else's by now."""
+        """True if the invisible duration has ended: another client may have received the message."""
         return self.next_visible_ms <= now_ms
 
     def check_not_expired(self, now_ms: int) -> None:
-        """INVALID_RECEIPT_HANDLE when the invisible time is over."""
+        """Raise INVALID_RECEIPT_HANDLE if the invisible duration has ended."""
         if self.is_expired(now_ms):
             raise proxy_exception(pb.INVALID_RECEIPT_HANDLE, "receipt handle is expired")
 
     def real_topic(self, topic: str, group: str) -> str:
-        """Where the message is stored: the topic itself or its pop retry topic."""
+        """Return the topic that stores the message: the topic itself or its pop retry topic."""
         if self.topic_type == "1":
             return names.pop_retry_topic(topic, group, v2=False)
         if self.topic_type == "2":
@@ -119,7 +123,7 @@ class ReceiptHandle(NamedTuple):
 
 
 def _java_number(text: str, bound: int) -> int:
-    """A number as Java reads it: ASCII digits, a sign, within the bounds of its type."""
+    """Parse a number as Java does: ASCII digits, an optional sign, within the bounds of its type."""
     if _NUMBER.match(text):
         value = int(text) if len(text) <= 20 else bound
         if -bound <= value < bound:

@@ -1,1 +1,1 @@
-"""The messages of the gRPC protocol: own `.proto` files, generated classes and the script that generates them."""
+"""The messages of the gRPC protocol: `.proto` files, the generated classes, and the script that generates them."""

@@ -1,10 +1,11 @@
-"""Generates the `_pb2.py` and `_pb2.pyi` files of this folder from its `.proto` files.
+"""Generate the `_pb2.py` and `_pb2.pyi` files of this folder from its `.proto` files.
 
     python -m venv /tmp/protoc && /tmp/protoc/bin/pip install 'grpcio-tools==1.60.1' 'setuptools<81'
     /tmp/protoc/bin/python grpc_v2/proto/generate.py
 
-The version matters: generated code runs on the protobuf it was made for and on newer ones, never on older ones. 1.60
-carries protoc 25, whose code runs on protobuf 4.25, the oldest that applications around the plugin pin, up to 7.
+The version matters: generated code runs on the protobuf version it was generated for and on newer versions, but not on
+older ones. 1.60 contains protoc 25. Its code runs on protobuf 4.25 and up to 7; 4.25 is the oldest version that
+applications pin.
 """
 
 import sys
@@ -18,13 +19,13 @@ FILES = ("definition", "service", "admin")
 
 
 def generate(target: Path) -> list[Path]:
-    """Write the generated files below `target` and return them. Raises RuntimeError when protoc refuses."""
-    # Here, because only the generator's environment has it in the version that is wanted.
+    """Write the generated files below `target` and return their paths. Raises RuntimeError if protoc fails."""
+    # Imported here, because only the generator's environment has the required version.
     import grpc_tools
     from grpc_tools import protoc
 
     with tempfile.TemporaryDirectory() as scratch:
-        # protoc names Python modules by the path of the .proto file, and the folder maps to this name when installed.
+        # protoc names Python modules by the path of the .proto file, and this folder is installed under this name.
         package = Path(scratch) / "rocketmq_testkit" / "grpc_v2"
         package.mkdir(parents=True)
         (package / "proto").symlink_to(HERE)
@@ -38,7 +39,7 @@ def generate(target: Path) -> list[Path]:
 
 
 def main() -> int:
-    """Generate in place. Returns 2 and says why when the generator has another version."""
+    """Generate the files in place. Returns 2 and prints the reason if grpcio-tools has another version."""
     if version("grpcio-tools") != PROTOC_PACKAGE:
         print(f"grpcio-tools {version('grpcio-tools')} is installed; use {PROTOC_PACKAGE}", file=sys.stderr)
         return 2

@@ -1,6 +1,6 @@
-"""Timestamps and durations of the protocol as milliseconds and back.
+"""Convert timestamps and durations of the protocol to milliseconds and back.
 
-Own arithmetic, because the classes' own methods refuse what is out of their calendar's range.
+The methods of the protobuf classes are not used, because they reject values outside the range of their calendar.
 """
 
 from google.protobuf.duration_pb2 import Duration
@@ -8,23 +8,23 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 
 def timestamp_ms(timestamp: Timestamp) -> int:
-    """Milliseconds since the epoch, rounded down."""
+    """Return milliseconds since the epoch, rounded down."""
     return timestamp.seconds * 1000 + timestamp.nanos // 1_000_000
 
 
 def set_timestamp(timestamp: Timestamp, ms: int) -> None:
-    """Write milliseconds since the epoch."""
+    """Set a timestamp from milliseconds since the epoch."""
     timestamp.seconds, rest = divmod(ms, 1000)
     timestamp.nanos = rest * 1_000_000
 
 
 def duration_ms(duration: Duration) -> int:
-    """Milliseconds, rounded towards zero."""
+    """Return milliseconds, rounded towards zero."""
     nanos = duration.nanos
     return duration.seconds * 1000 + (nanos // 1_000_000 if nanos >= 0 else -(-nanos // 1_000_000))
 
 
 def set_duration(duration: Duration, ms: int) -> None:
-    """Write milliseconds (>= 0)."""
+    """Set a duration from milliseconds (>= 0)."""
     duration.seconds, rest = divmod(ms, 1000)
     duration.nanos = rest * 1_000_000

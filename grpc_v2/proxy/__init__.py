@@ -1,1 +1,4 @@
-"""Room grpc_v2/proxy."""
+"""The proxy: sessions, calls, routes, long polls, renewals, transactions and access control, shared by all services.
+
+It must not know what a single RPC does, nor HTTP/2.
+"""

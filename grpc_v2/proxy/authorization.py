@@ -1,7 +1,6 @@
-"""What a call says of who has signed it, and which rights it needs, before anything else is looked at.
+"""Authentication and authorization of calls, before any other check. To protect another request, add a line to a table.
 
-One more request that needs a right is one more line of the table. Source: DefaultAuthenticationContextBuilder,
-DefaultAuthorizationContextBuilder (5.3.3).
+Source: DefaultAuthenticationContextBuilder, DefaultAuthorizationContextBuilder (5.3.3).
 """
 
 from base64 import b64encode
@@ -25,7 +24,7 @@ _CONSUMERS = (pb.PUSH_CONSUMER, pb.SIMPLE_CONSUMER, pb.PULL_CONSUMER)
 
 
 def check(access: Access, call: ServerCall, request: Message) -> None:
-    """Raises Refusal for a request of somebody who may not ask it: UNAUTHORIZED."""
+    """Authenticate and authorize a request. Raises Refusal (UNAUTHORIZED)."""
     host, port = call.peer
     asking = Asking(_PACKAGE + type(request).DESCRIPTOR.name, f"{host}:{port}", host)
     username = None
@@ -42,7 +41,10 @@ def check(access: Access, call: ServerCall, request: Message) -> None:
 
 
 def _signed(metadata: Mapping[str, str]) -> Signed:
-    """`MQv2-HMAC-SHA1 Credential=ann/region/RocketMQ, SignedHeaders=x-mq-date-time, Signature=hex`."""
+    """Parse the signature in the metadata.
+
+    Its form is `MQv2-HMAC-SHA1 Credential=ann/region/RocketMQ, SignedHeaders=x-mq-date-time, Signature=hex`.
+    """
     authorization = metadata.get("authorization", "")
     if not authorization:
         return Signed()
@@ -71,7 +73,7 @@ def _signed(metadata: Mapping[str, str]) -> Signed:
 
 
 def _java_split(text: str, separator: str) -> list[str]:
-    """As Java's String.split does: without empty texts at the end, unless there is nothing but the text itself."""
+    """Split like Java's String.split: drop empty parts at the end, unless the separator does not occur."""
     if separator not in text:
         return [text]
     parts = text.split(separator)
@@ -80,7 +82,7 @@ def _java_split(text: str, separator: str) -> list[str]:
     return parts
 
 
-# what requests need
+# rights that requests require
 
 
 def _topic(resource: pb.Resource, *actions: Action) -> Need:
@@ -170,4 +172,4 @@ _NEEDS: Mapping[type[Message], Callable[[Any], Iterable[Need]]] = {
     sv.QueryAssignmentRequest: _of_consumer,
     sv.TelemetryCommand: _of_telemetry,
 }
-"""By requests; the others need none."""
+"""The function that yields the required rights of each request type. Other types require none."""

@@ -1,10 +1,10 @@
-"""Messages taken with auto_renew: what the proxy remembers of them, and how their invisible time is renewed.
+"""Messages received with auto_renew: the proxy stores their handles and renews their invisible durations.
 
-5.3.3 remembers them and gives them back when their client leaves, but never starts the thread that should renew them
-(seen: it does not run), so that their 60 s pass like any others. With `renewScheduleEnable` they are renewed as
-upstream's code has it, without its scan: each at the instant at which it becomes due. The client keeps the handle that
-it was given, and what it does with it is done with the newest. Source: DefaultReceiptHandleManager, ReceiptHandleGroup,
-MessageReceiptHandle, RenewStrategyPolicy (5.3.3).
+5.3.3 stores them, and makes them visible soon after their client leaves. It never starts the thread that should renew
+them (seen: it does not run), so that their 60 s end like any other invisible duration. With `renewScheduleEnable` they
+are renewed as in upstream's code, but without its scan: each renewal runs at the instant at which it is due. The client
+keeps the handle of the receive; the proxy applies the client's requests to the newest handle.
+Source: DefaultReceiptHandleManager, ReceiptHandleGroup, MessageReceiptHandle, RenewStrategyPolicy (5.3.3).
 """
 
 from dataclasses import dataclass
@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 
 _MINUTE_MS = 60_000
 RENEW_POLICY_MS = tuple(minutes * _MINUTE_MS for minutes in (1, 3, 5, 10, 30, 60))
-"""How long the first, second, ... renewal lasts; the last one goes on."""
+"""Invisible duration (ms) of the first, second, ... renewal. The last value repeats."""
 _PRUNE_ABOVE = 1024
 _EXPONENT_MAX = 32
 
 Key = tuple[str, str, str, str, int, int]
-"""(group, message id, topic digit, broker name, queue id, offset) of a message: what clients call by another id is not
-found, as upstream does not."""
+"""(group, message id, topic digit, broker name, queue id, offset) of a message.
+
+As in upstream, a message is not found if the client uses another message id for it.
+"""
 
 
 @dataclass(slots=True, eq=False)
 class Renewable:
-    """A message that was taken with auto_renew. `first_pop_ms` is when; `handle` is its newest handle."""
+    """A message received with auto_renew. `first_pop_ms` is the time of its pop, `handle` is its newest handle."""
 
     session: "Session"
     topic: str
@@ -52,11 +54,11 @@ class Renewable:
 
     @property
     def key(self) -> Key:
-        """What finds it when only the handle of the client is known."""
+        """The key under which the message is found by the handle that the client has."""
         return _key(self.group, self.message_id, self.handle)
 
     def change(self, invisible_ms: int) -> ChangeInvisibleTime:
-        """The operation that hides it for another time from now on."""
+        """Return the operation that sets the invisible duration, starting now."""
         handle = self.handle
         topic = handle.real_topic(self.topic, self.group)
         return ChangeInvisibleTime(self.group, topic, handle.queue_id, handle.encode(), handle.offset, invisible_ms)
@@ -78,7 +80,7 @@ class Renewals:
         handle: ReceiptHandle,
         reconsume_times: int,
     ) -> None:
-        """Note a message that a client has taken; those whose time is over are dropped now and then."""
+        """Store a message that a client received. In a large table, expired messages are dropped as well."""
         found = Renewable(session, topic, group, message_id, handle, handle.pop_time, reconsume_times)
         known = session.renewable
         self._drop(known.get(found.key))
@@ -91,7 +93,7 @@ class Renewals:
             self._schedule(found)
 
     def take(self, session: "Session | None", group: str, message_id: str, handle: ReceiptHandle) -> ReceiptHandle:
-        """Renew a message no more, because its client does something with it; the handle to do it with."""
+        """Stop renewing a message, because its client sent a request for it. Returns the handle for that request."""
         found = None if session is None else session.renewable.get(_key(group, message_id, handle))
         if found is None:
             return handle
@@ -99,7 +101,7 @@ class Renewals:
         return found.handle
 
     def give_back(self, session: "Session", label: str) -> None:
-        """A client is gone: what it has not acknowledged becomes visible soon."""
+        """Make the unacknowledged messages of a client that left visible soon."""
         delay_ms = self._proxy.config.invisible_time_millis_when_clear
         for found in list(session.renewable.values()):
             self._drop(found)
@@ -107,7 +109,7 @@ class Renewals:
             self._proxy.tell(broker, session.channel, label, found.change(delay_ms))
 
     def forget(self, session: "Session") -> None:
-        """Renew nothing more of a client, and do nothing about it."""
+        """Stop renewing the messages of a client, without making them visible."""
         for found in list(session.renewable.values()):
             self._drop(found)
 
@@ -132,7 +134,7 @@ class Renewals:
         if proxy.now_ms - found.first_pop_ms < config.renew_max_time_millis:
             invisible_ms = RENEW_POLICY_MS[min(found.renewed, len(RENEW_POLICY_MS) - 1)]
         else:
-            # It has been held for too long: the group's retry policy says when it comes again.
+            # The maximum renewal time is over. The group's retry policy sets the last invisible duration.
             self._drop(found)
             group = proxy.group_config(found.group)
             if group is None:
@@ -142,7 +144,10 @@ class Renewals:
         proxy.engine.gate.submit(broker, _Renewal(self, found), found.change(invisible_ms))
 
     def renewed(self, found: Renewable, outcome: Outcome) -> None:
-        """Go on with the new handle, or, after a refusal, once more or not at all."""
+        """Store the new handle and schedule the next renewal.
+
+        After SYSTEM_ERROR the renewal is retried, up to `maxRenewRetryTimes`. Any other failure drops the message.
+        """
         if found.session.renewable.get(found.key) is not found:
             return
         config = self._proxy.config
@@ -161,7 +166,7 @@ class Renewals:
 
 
 class _Renewal:
-    """One renewal, as the gate sees it."""
+    """One renewal, as a Call of the gate."""
 
     __slots__ = ("_found", "_renewals")
     label = "RenewMessage"
@@ -177,12 +182,12 @@ class _Renewal:
         return self._found.session.channel
 
     def reply(self, outcome: Outcome) -> None:
-        """Note what became of it."""
+        """Process the outcome of the renewal."""
         self._renewals.renewed(self._found, outcome)
 
 
 def retry_delay_ms(group: GroupConfig, reconsume_times: int) -> int:
-    """When a message that failed so often comes again. Source: CustomizedRetryPolicy, ExponentialRetryPolicy."""
+    """Return the delay (ms) before the next delivery. Source: CustomizedRetryPolicy, ExponentialRetryPolicy."""
     retry = group.retry_policy
     times = max(reconsume_times, 0)
     if retry.kind == "EXPONENTIAL":

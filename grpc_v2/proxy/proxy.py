@@ -1,4 +1,4 @@
-"""The proxy's parts, and the few things that all services do with them."""
+"""The components of the proxy, and operations that all services share."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from rocketmq_testkit.emulator.operations.groups import GroupConfig
 
 CallLater = Callable[[float, Callable[[], None]], object]
-"""(seconds of the wall clock, what to do then); a reactor's `callLater`."""
+"""(seconds of the wall clock, callback); a reactor's `callLater`."""
 
 CLIENT_ID = "x-mq-client-id"
 NO_CLIENT_ID = "client id cannot be empty"
 
 
 class Proxy:
-    """One gRPC proxy in front of the brokers of an engine."""
+    """One gRPC proxy for brokers of an engine."""
 
     def __init__(
         self,
@@ -77,18 +77,18 @@ class Proxy:
 
     @property
     def now_ms(self) -> int:
-        """The engine's time."""
+        """The engine's time, in ms since the epoch."""
         return self.engine.scheduler.now_ms
 
     def serve(self, rpc: Rpc, server_call: ServerCall, request: object) -> None:
-        """Begin a call. UNAUTHORIZED; CLIENT_ID_REQUIRED when it came without a client id; blanks are none."""
+        """Start a call, or refuse it: UNAUTHORIZED, or CLIENT_ID_REQUIRED for an absent or blank client id."""
         self.tick()
         client_id = server_call.metadata.get(CLIENT_ID, "")
         session = self.sessions.find(client_id)
         channel = SessionChannel(client_id, server_call.peer, None) if session is None else session.channel
         message = request if isinstance(request, Message) else None
         call = RpcCall(self, rpc, server_call, client_id, session, channel, message)
-        if self.access.on and message is not None:  # what comes on a stream is looked at there
+        if self.access.on and message is not None:  # messages of a request stream are checked when they arrive
             try:
                 check_access(self.access, server_call, message)
             except Refusal as refusal:
@@ -103,7 +103,7 @@ class Proxy:
             call.guard(rpc.start, call, request)
 
     def forget(self) -> None:
-        """Forget all clients and what they do, quietly: nothing is answered or given back."""
+        """Discard all clients and their pending calls, without responses and without making messages visible."""
         for session in self.sessions:
             self.renewals.forget(session)
         self.sessions.close()
@@ -111,19 +111,19 @@ class Proxy:
         self.polls.forget()
 
     def topic_name(self, resource: pb.Resource) -> str:
-        """The name of a topic, checked; the namespace plays no part. ILLEGAL_TOPIC."""
+        """Validate the name of a topic. The namespace is ignored. Raises ILLEGAL_TOPIC."""
         name = resource.name
         check_topic(name, self.routes.system_topics())
         return name
 
     def group_name(self, resource: pb.Resource) -> str:
-        """The name of a consumer group, checked. ILLEGAL_CONSUMER_GROUP."""
+        """Validate the name of a consumer group. Raises ILLEGAL_CONSUMER_GROUP."""
         name = resource.name
         check_group(name)
         return name
 
     def group_config(self, group: str) -> "GroupConfig | None":
-        """A group as a broker knows it, without creating it."""
+        """Return a group's configuration on the first broker that has it, without creating it."""
         for broker in self.routes.masters:
             found = broker.groups.find(group)
             if found is not None:
@@ -131,7 +131,7 @@ class Proxy:
         return None
 
     def later(self, delay_ms: int, action: Callable[[], None], kind: str, owner: str) -> None:
-        """Do something after a while of the wall clock, or of the engine's when the host gave no other."""
+        """Run an action after a delay of the wall clock, or of the engine's time if the host passed no clock."""
         if self._call_later is None:
             self.engine.scheduler.call_later(delay_ms, action, kind, owner)
         else:
@@ -142,18 +142,18 @@ class Proxy:
         action()
 
     def tell(self, node: Node, channel: Channel, label: str, operation: Operation) -> None:
-        """Have an operation carried out for a client, whatever becomes of it."""
+        """Submit an operation for a client and ignore its outcome."""
         self.engine.gate.submit(node, SilentCall(channel, label), operation)
 
     def tell_brokers(self, channel: Channel, label: str, operation: Operation) -> None:
-        """As `tell`, on every master that runs."""
+        """Submit an operation to every running master and ignore the outcomes."""
         for broker in self.routes.masters:
             self.tell(broker, channel, label, operation)
 
     def _accounts(self) -> Accounts | None:
-        """Users of the first broker that runs."""
+        """Return the users of the first running broker, None if no broker runs."""
         return next((broker.accounts for broker in self.routes.masters), None)
 
     def new_message_id(self) -> str:
-        """An id of the proxy's own, in the form of a client's (32 hex digits)."""
+        """Generate a message id in the form of a client's id (32 hex digits)."""
         return f"7F000001{self._ids.bits():016X}{self._ids.bits() & 0xFFFFFFFF:08X}"

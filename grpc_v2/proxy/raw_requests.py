@@ -1,4 +1,4 @@
-"""Requests of the gRPC protocol as the journal holds them when they become no operation."""
+"""The journal's form of gRPC requests that become no operation."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,25 +1,25 @@
-"""How receives went: counters of one proxy."""
+"""Counters of the receives of one proxy."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class ReceiveMetrics:
-    """Counts of receives since the start; `pops_in_progress` is how many are under way at this moment.
+    """Counters of receives since the start. `pops_in_progress` is the current number of receives in flight.
 
-    5.3.3 counts none of this at its proxy; `is_long_polling` is the label that its brokers put to a request that was
-    suspended (RemotingMetricsConstant), and the others are named in its manner.
+    The proxy of 5.3.3 has no such counters. `is_long_polling` is the label that its brokers add to a suspended request
+    (RemotingMetricsConstant); the other names follow that style.
     """
 
     receives: int = 0
-    """Receives that were let through to a broker."""
+    """Receives that reached a broker."""
     is_long_polling: int = 0
-    """Receives that found nothing at once and waited."""
+    """Receives whose first pop found nothing and that waited."""
     is_short_polling_hit: int = 0
-    """Receives whose first pop had messages, without waiting."""
+    """Receives whose first pop found messages, without waiting."""
     pop_with_notify: int = 0
-    """Receives that waited, at least for a while, for a notification and not in a pop."""
+    """Receives that waited for a notification at least part of the time, instead of in a pop."""
     notified: int = 0
-    """Pops that were made because a notification said that there are messages."""
+    """Pops that followed a notification about messages."""
     pops_in_progress: int = 0
-    """Receives that are not answered yet; not a count but the present number."""
+    """Receives that have no response yet: the current number, not a counter."""

@@ -1,12 +1,12 @@
-"""Receives under way: each waits at one broker or at several, until one of them has messages or its time is over.
+"""Receives in flight. Each waits on one or more brokers until one of them has messages or the poll time ends.
 
-At a broker a receive waits in one of two ways. Usually it long-polls: it is a pop that the broker parks. With
-pop-with-notify (`popWithNotifyThreshold`, the emulator's own) the broker parks a notification, which takes nothing,
-and the receive pops when it is told of messages. Which way is decided anew each time a receive begins to wait, by the
-number of receives under way.
+On a broker a receive waits in one of two ways. Usually it long-polls: the broker parks its pop. With pop-with-notify
+(`popWithNotifyThreshold`, the emulator's own) the broker parks a notification, which receives no messages. The receive
+pops when the notification reports messages. The way is chosen each time a receive starts to wait, by the number of
+receives in flight.
 
-A pop of upstream's proxy goes to one broker, whose answer is the client's (ConsumerProcessor, 5.3.3). Here a receive
-that several brokers can serve asks them all, and is empty only when the time is over at every one.
+A pop of upstream's proxy goes to one broker, whose response goes to the client (ConsumerProcessor, 5.3.3). Here a
+receive that several brokers can serve queries all of them. It is empty only when the poll time has ended on each.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from rocketmq_testkit.emulator.cluster.broker import Broker
 
 Take = Callable[["Broker", PopResult], bool]
-"""(broker, what its pop found) -> whether the client got any of it."""
+"""(broker, the result of its pop) -> True if the client got any of its messages."""
 
 
 def nothing_new() -> Refusal:
-    """The answer of a poll whose time is over."""
+    """Return the response of a poll whose time has ended."""
     return Refusal(pb.MESSAGE_NOT_FOUND, "no new message")
 
 
@@ -42,7 +42,7 @@ def _nothing_fits() -> Refusal:
 
 
 class Polls:
-    """The receives of one proxy that are not answered yet."""
+    """The receives of one proxy that have no response yet."""
 
     def __init__(self) -> None:
         self._open: dict[Poll, None] = {}
@@ -52,7 +52,7 @@ class Polls:
         return len(self._open)
 
     def begin(self, poll: "Poll") -> None:
-        """Let a receive ask its brokers."""
+        """Start a receive on its brokers."""
         metrics = self.metrics
         metrics.receives += 1
         self._open[poll] = None
@@ -64,17 +64,17 @@ class Polls:
             metrics.is_short_polling_hit += 1
 
     def ended(self, poll: "Poll") -> None:
-        """A receive is answered, or nobody waits for it any more."""
+        """Remove a receive that has its response, or whose client has cancelled it."""
         self._open.pop(poll, None)
         self.metrics.pops_in_progress = len(self._open)
 
     def left(self, broker: "Broker") -> None:
-        """A broker has stopped: nobody waits there any more."""
+        """End all waits on a broker that stopped."""
         for poll in list(self._open):
             poll.left(broker)
 
     def forget(self) -> None:
-        """Nothing under way will be answered: the proxy dies."""
+        """Discard all receives without a response, because the proxy stops."""
         for poll in self._open:
             poll.open = False
         self._open.clear()
@@ -82,7 +82,7 @@ class Polls:
 
 
 class Poll:
-    """One receive. `take` hands messages to the client and says whether it got any."""
+    """One receive. `take` sends messages to the client and returns True if it got any."""
 
     __slots__ = ("_notified", "_pop", "_take", "_waits", "call", "deadline_ms", "delivered", "open")
 
@@ -90,16 +90,16 @@ class Poll:
         self.call = call
         self.deadline_ms = pop.born_ms + pop.poll_ms
         self.delivered = False
-        """The client got messages."""
+        """True if the client got messages."""
         self.open = True
-        """The answer is still to come."""
+        """True if the response is still pending."""
         self._pop = pop
         self._take = take
         self._notified = False
         self._waits = [_Wait(self, broker) for broker in brokers]
 
     def start(self) -> None:
-        """Ask each broker, until one has messages."""
+        """Query each broker, until one has messages."""
         session = self.call.session
         if session is not None:
             session.polls[self] = None
@@ -109,35 +109,35 @@ class Poll:
                 wait.begin()
 
     def end(self, refusal: Refusal | None) -> None:
-        """Wait no longer: with an answer, or without any because nobody would get it."""
+        """End the receive with a response, or without one (None) if no client would get it."""
         self._close()
         if refusal is not None:
             self.call.refuse(refusal)
 
     @property
     def notifies(self) -> bool:
-        """Whether a receive that begins to wait now waits for a notification.
+        """True if a receive that starts to wait now waits for a notification.
 
-        Receives of groups that consume in order do not: a broker does not tell notifications of a queue that an
-        acknowledgement has made free (5.3.3).
+        Receives of groups that consume in order do not: a broker does not wake notifications when an acknowledgement
+        unblocks a queue (5.3.3).
         """
         proxy = self.call.proxy
         return not self._pop.order and len(proxy.polls) <= proxy.config.pop_with_notify_threshold
 
     @property
     def patient(self) -> bool:
-        """Whether it waits on when all messages that were found were sorted out; upstream's does not."""
+        """True if the receive continues to wait after all found messages were filtered out. Upstream's does not."""
         return (len(self._waits) > 1 or self._notified) and not self.call.server_call.cancelled
 
     def pop_for(self, poll_ms: int) -> PopMessage:
-        """The pop, as one that begins now and waits so long."""
+        """Return the pop with the current time and the given poll time."""
         pop, now_ms = self._pop, self.call.proxy.now_ms
         if (pop.born_ms, pop.poll_ms) == (now_ms, poll_ms):
             return pop
         return replace(pop, born_ms=now_ms, poll_ms=poll_ms)
 
     def notification_for(self, poll_ms: int) -> Notification:
-        """A notification for what the pop would find, for so long."""
+        """Return a notification request for the messages of the pop, with the given poll time."""
         pop = self._pop
         if not self._notified:
             self._notified = True
@@ -146,7 +146,7 @@ class Poll:
         return Notification(pop.consumer_group, pop.topic, pop.queue_id, poll_ms, now_ms, for_pop=True)
 
     def found(self, broker: "Broker", result: PopResult) -> bool:
-        """Hand out what a broker found; False when nothing of it was for the client."""
+        """Send a broker's messages to the client. Returns False if none of them is for this client."""
         if not self._take(broker, result):
             return False
         self.delivered = True
@@ -154,20 +154,23 @@ class Poll:
         return True
 
     def over(self) -> None:
-        """One broker has nothing more to wait for; after the last one the client is told."""
+        """End the receive if no broker has anything left to wait for."""
         if all(wait.end is not None for wait in self._waits):
             ends = [wait.end for wait in self._waits if wait.end is not None]
             quiet = [end for end in ends if end.code == pb.MESSAGE_NOT_FOUND]
             self.end((quiet or ends)[0])
 
     def left(self, broker: "Broker") -> None:
-        """Wait no longer at a broker that has stopped; the client is told when it was the last one."""
+        """End the wait on a broker that stopped. If it was the last one, the client gets a response."""
         for wait in self._waits:
             if self.open and wait.end is None and wait.broker is broker:
                 wait.left()
 
     def _cancelled(self) -> None:
-        """The client gave up. Upstream's pops wait on and take a message, which is hidden for its time then."""
+        """Handle a cancel of the client.
+
+        Upstream's pops continue to wait and receive a message, which then stays invisible for its invisible duration.
+        """
         self.call.proxy.tick()
         if not self.open:
             return
@@ -190,7 +193,7 @@ class Poll:
 
 
 class _Wait:
-    """The share of one broker in a poll: a call that asks it one thing after the other."""
+    """The part of a poll on one broker: a Call that submits one operation after another."""
 
     __slots__ = ("_asking", "_poll", "_then", "_waiting", "_was_full_of_others", "broker", "end", "pops")
 
@@ -202,11 +205,11 @@ class _Wait:
         self._waiting = False
         self._was_full_of_others = False
         self.end: Refusal | None = None
-        """Why there is nothing to wait for any more."""
+        """The reason why the wait on this broker has ended; None while it continues."""
         self.pops = False
-        """What waits at the broker is a pop."""
+        """True if the operation that waits on the broker is a pop."""
 
-    # as the gate sees it
+    # Call of the gate
 
     @property
     def channel(self) -> Channel:
@@ -220,11 +223,11 @@ class _Wait:
 
     @property
     def active(self) -> bool:
-        """Whether the outcome is still wanted."""
+        """True if the outcome is still needed."""
         return self._poll.open and self.end is None
 
     def reply(self, outcome: Outcome) -> None:
-        """Go on with the outcome of what was asked last."""
+        """Continue with the outcome of the last operation."""
         then = self._then
         self._waiting = self.pops = False
         if then is None or not self.active:
@@ -232,29 +235,29 @@ class _Wait:
         call = self._poll.call
         call.guard(then, outcome)
         if self._poll.open and call.server_call.finished and not call.server_call.cancelled:
-            self._poll.end(None)  # a bug of ours was answered
+            self._poll.end(None)  # the guard sent a response to an unexpected exception
 
-    # one step after the other
+    # steps of the wait
 
     def begin(self) -> None:
-        """Ask for the first time."""
+        """Submit the first operation."""
         if self._poll.notifies:
             self._look()
         else:
             self._wait_on()
 
     def give_up(self) -> None:
-        """Wait no longer at this broker."""
+        """Stop waiting on this broker."""
         self.end = nothing_new()
         self.forget()
 
     def left(self) -> None:
-        """The broker has stopped, and with it what waited there."""
+        """End the wait, because the broker stopped."""
         self._waiting = self.pops = False
         self._over(proxy_exception(pb.INTERNAL_SERVER_ERROR, f"the broker[{self.broker.name}] has stopped"))
 
     def forget(self) -> None:
-        """Have the broker forget what waits there; nobody wants its outcome."""
+        """Make the broker drop the waiting operation, whose outcome is no longer needed."""
         if self._waiting:
             self._waiting = False
             call = self._poll.call
@@ -292,8 +295,8 @@ class _Wait:
         elif not outcome.has_msg:
             self._over(nothing_new())
         else:
-            # Told at once, although a pop had just found nothing: there are messages, but none for this client.
-            # A notification would say so again and again; a pop that waits reads on behind them.
+            # A notification that comes at once, although a pop has just found nothing, is about messages for other
+            # clients. A second notification would come at once as well; a waiting pop reads past these messages.
             self._was_full_of_others = self._asking
             self._poll.call.proxy.polls.metrics.notified += 1
             self._look()

@@ -1,6 +1,6 @@
-"""Server reflection: what grpcurl and its like learn about MessagingService, under its true names.
+"""Server reflection: describes MessagingService under its real names, for tools such as grpcurl.
 
-Built when somebody asks for the first time, because few do and building takes milliseconds of every start.
+It is built on the first use, because use is rare and building takes milliseconds of every start.
 """
 
 from functools import cached_property
@@ -11,14 +11,14 @@ from ..transport import GrpcMethod, MethodKind, ServerCall
 
 PACKAGE = "apache.rocketmq.v2"
 _PATHS = tuple(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo" for version in ("v1alpha", "v1"))
-"""Upstream serves the first, newer tools ask for the second."""
+"""Upstream serves v1alpha; newer tools request v1."""
 
 
 class Reflection:
     """The methods of reflection."""
 
     def methods(self) -> list[GrpcMethod]:
-        """One for each version; their messages are the same."""
+        """Return one method per version. The messages of both versions are the same."""
         return [GrpcMethod(path, MethodKind.BIDI, self._decode, self._serve) for path in _PATHS]
 
     def _decode(self, data: bytes) -> Any:
@@ -29,7 +29,7 @@ class Reflection:
 
     @cached_property
     def _method(self) -> GrpcMethod:
-        # Not at the top: these modules cost what building costs.
+        # Imported here, because these modules are what makes building slow.
         from ..transport.grpc.descriptors import served_under
         from ..transport.grpc.reflection import ReflectionService
 

@@ -1,8 +1,8 @@
-"""The pools of threads that requests go through, and what becomes of one for which there is no room.
+"""The thread pools that requests pass through, and the rejection of requests when a pool is full.
 
-Requests are served at once, so that nobody waits here unless a thread is kept: by what waits for a slave on its thread,
-or for the time that `grpcRequestTimes` says. Source: GrpcMessagingApplication (5.3.3), whose handler of rejected
-requests looks for tasks of another class than those that it gets.
+Requests run immediately, so nothing waits here unless a thread is occupied: by a request that waits for a slave, or for
+the time in `grpcRequestTimes`. Source: GrpcMessagingApplication (5.3.3), whose rejection handler never matches, because
+it looks for tasks of another class.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rocketmq_testkit.emulator.cluster.broker import Broker
 
 KEEP_THEIR_THREAD = ("EndTransaction", "RecallMessage")
-"""What waits for a slave on the thread of its pool."""
+"""RPCs that wait for a slave on the thread of their pool."""
 FLOW_LIMIT = Refusal(pb.TOO_MANY_REQUESTS, "flow limit")
-"""What any request is told for which there is no room, where that is told."""
+"""The response to a rejected request, if `flowLimitAnswerEnable` is on."""
 _WITHOUT_ANSWER = Rejection(None, "TOO_MANY_REQUESTS", "flow limit, without a response: flowLimitAnswerEnable=false")
 
 
@@ -77,13 +77,13 @@ _POOL_OF = {rpc: pool for pool in Pool for rpc in pool.rpcs}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """A request on its way through a pool."""
+    """A request in a pool."""
 
     call: RpcCall
     message: object
 
     def run(self, done: Callable[[], None]) -> None:
-        """Begin it; what keeps its thread keeps it until it is answered."""
+        """Start the request. It occupies its thread until its response if it is one of KEEP_THEIR_THREAD."""
         call = self.call
         if call.rpc.name not in KEEP_THEIR_THREAD:
             call.guard(call.rpc.start, call, self.message)
@@ -93,12 +93,12 @@ class Request:
         call.guard(call.rpc.start, call, self.message)
 
     def give_up(self) -> bool:
-        """A proxy refuses nothing that has waited."""
+        """Return False: the proxy rejects no request that has waited."""
         return False
 
 
 class RequestPools:
-    """The pools of one proxy. Raises ConfigError for what is no pool or no time."""
+    """The pools of one proxy. Raises ConfigError for an unknown pool or an invalid time."""
 
     def __init__(self, scheduler: Scheduler, config: ProxyConfig, brokers: "Sequence[Broker]") -> None:
         self._answers = config.flow_limit_answer_enable
@@ -117,11 +117,17 @@ class RequestPools:
 
     @property
     def on(self) -> bool:
-        """Whether anything can wait or be refused: else requests need not come here. Brokers change while they run."""
+        """True if a request can wait or be rejected.
+
+        Otherwise requests need not enter. Brokers change while they run.
+        """
         return self._always_on or any(broker.request_pools.on for broker in self._brokers)
 
     def enter(self, call: RpcCall, message: object) -> None:
-        """Begin a request when there is a thread for it; one for which there is no room is left alone."""
+        """Start a request when a thread is free.
+
+        A rejected request gets no response unless `flowLimitAnswerEnable` is on.
+        """
         pool = _POOL_OF.get(call.rpc.name)
         if pool is None:
             call.guard(call.rpc.start, call, message)

@@ -1,8 +1,8 @@
-"""Where messages go and come from: queues for sends, brokers for receives, addresses for clients.
+"""Routes: queues for sends, brokers for receives, addresses for clients.
 
-The proxy reads the brokers' own topic tables, as upstream's LOCAL mode does, so there is no cache and no delay. In
-front of several masters it goes by the name server's permissions, as upstream's CLUSTER mode does. Slaves are in routes
-alone: a pop never says that a slave had better be asked, and one that runs without its master can keep no receipts.
+The proxy reads the brokers' own topic tables, as upstream's LOCAL mode does: no cache, no delay. With several masters
+it uses the permissions of the name server, as upstream's CLUSTER mode does. Slaves appear only in routes, for two
+reasons: a pop response never suggests a slave, and a slave without its master cannot store receipts.
 Source: LocalTopicRouteService, MessageQueueSelector, SendMessageActivity, ReceiveMessageActivity (5.3.3).
 """
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 Address = tuple[str, int]
 Endpoint = Callable[[ServerCall, str, int, Address | None], Address]
-"""(call, broker name, broker id, what the request says was dialled) -> where that client shall reach that broker."""
+"""(call, broker name, broker id, dialed address in the request) -> the address of that broker for the client."""
 Perm = Callable[["Broker", "TopicConfig"], int]
-"""The permission bits of a topic of a broker, as the name server tells them."""
+"""(broker, topic configuration) -> the permission bits of the topic on that broker."""
 OrderConf = Callable[[str], str | None]
-"""The brokers and queues that a topic is fixed to, as the name server tells them; None for one that is not."""
+"""(topic) -> the brokers and queues to which the topic is fixed, from the name server; None if it is not fixed."""
 
 _IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
 _MASK = (1 << 64) - 1
@@ -55,19 +55,23 @@ class Routes:
 
     @property
     def masters(self) -> "list[Broker]":
-        """Brokers with id 0 that run, by name."""
+        """Running brokers with id 0, sorted by name."""
         return [broker for broker in self._masters if broker.running]
 
     def named(self, broker_name: str) -> "Broker":
-        """The master of that name; upstream's LOCAL proxy knows one broker only and takes any name for it."""
+        """Return the master with that name, else the first master.
+
+        Upstream's LOCAL proxy has one broker for every name.
+        """
         for broker in self._masters:
             if broker.name == broker_name:
                 return broker
         return self._default
 
     def holder(self, broker_name: str, otherwise: pb.Code = pb.INVALID_RECEIPT_HANDLE) -> "Broker":
-        """The master that a handle names. `otherwise` is refused where several are known, and that one is not there.
+        """Return the master that a handle names.
 
+        With several masters, raises `otherwise` if that broker is unknown or not running.
         Source: ClusterMessageService.resolveBrokerAddrInReceiptHandle, resolveBrokerAddr (5.3.3).
         """
         broker = self.named(broker_name)
@@ -76,22 +80,22 @@ class Routes:
         return broker
 
     def system_topics(self) -> Container[str]:
-        """Topics that clients may not name."""
+        """Return the topics that clients must not use."""
         if len(self._masters) == 1:
             return self._default.topics.system
         return frozenset().union(*(broker.topics.system for broker in self.masters))
 
     def message_type(self, topic: str) -> str:
-        """The type of a topic: UNSPECIFIED when no broker has it, NORMAL when it says nothing of it."""
+        """Return the type of a topic: UNSPECIFIED if no broker has it, NORMAL if the topic declares none."""
         for broker in self.masters:
             if broker.topics.find(topic) is not None:
                 return broker.topics.message_type(topic)
         return "UNSPECIFIED"
 
     def write_queue(self, topic: str, message_group: str) -> "tuple[Broker, int]":
-        """Where the next message goes: by the hash of its message group, or each queue in turn.
+        """Choose the queue of the next message: by the hash of its message group, else round-robin.
 
-        INTERNAL_SERVER_ERROR for a topic that no broker has, FORBIDDEN when none of its queues takes messages.
+        Raises INTERNAL_SERVER_ERROR for a topic that no broker has, FORBIDDEN if no queue is writable.
         """
         choices: list[tuple[Broker, int]] = []
         total = 0
@@ -120,11 +124,12 @@ class Routes:
         raise AssertionError("an index below the total names a queue")
 
     def read_brokers(self, topic: str, broker_name: str, *, spread: bool = False) -> "list[Broker]":
-        """The brokers to receive from: the one named if it has readable queues, else all, another one first each time.
+        """Return the brokers to receive from.
 
-        With `spread` it is all of them even if one is named, and that one is first.
+        It is the named broker if it has readable queues, else all brokers with a rotating first one. With `spread` it
+        is all brokers even if one is named, and that one is first.
 
-        INTERNAL_SERVER_ERROR for a topic that no broker has, FORBIDDEN when none of its queues gives messages.
+        Raises INTERNAL_SERVER_ERROR for a topic that no broker has, FORBIDDEN if no queue is readable.
         """
         readable: list[Broker] = []
         known = False
@@ -147,7 +152,10 @@ class Routes:
         return readable[first:] + readable[:first]
 
     def check_type(self, topic: str, actual: str) -> None:
-        """MESSAGE_PROPERTY_CONFLICT_WITH_TYPE unless the topic takes such messages; retry and DLQ topics take all."""
+        """Raise MESSAGE_PROPERTY_CONFLICT_WITH_TYPE if the topic does not accept the type.
+
+        Retry topics and dead letter queues accept every type.
+        """
         if is_retry_or_dlq(topic):
             return
         expected = self.message_type(topic)
@@ -157,7 +165,7 @@ class Routes:
     def fill_endpoints(
         self, endpoints: pb.Endpoints, call: ServerCall, broker_name: str, broker_id: int, asked: pb.Endpoints
     ) -> None:
-        """Write the address at which the client of a call shall reach a broker."""
+        """Write the address at which the client of a call reaches a broker."""
         dialled = next(((address.host, address.port) for address in asked.addresses), None)
         host, port = self._endpoint(call, broker_name, broker_id, dialled)
         if ":" in host:
@@ -187,7 +195,10 @@ def _own_perm(_broker: "Broker", config: "TopicConfig") -> int:
 
 
 def _fixed(order_conf: str | None) -> dict[str, int] | None:
-    """How many queues of which broker take messages, whatever they are permitted (MessageQueueSelector.buildWrite)."""
+    """Return the writable queues per broker of an order configuration (MessageQueueSelector.buildWrite).
+
+    Permissions do not matter. None if there is no order configuration.
+    """
     if order_conf is None or not order_conf.strip():
         return None
     entries = (entry.partition(":") for entry in order_conf.split(";"))
@@ -195,9 +206,9 @@ def _fixed(order_conf: str | None) -> dict[str, int] | None:
 
 
 def consistent_hash(value: int, buckets: int) -> int:
-    """The bucket (0 to `buckets` - 1) of a hash, jump consistent hashing as Guava computes it.
+    """Return the bucket (0 to `buckets` - 1) of a hash: jump consistent hashing as in Guava.
 
-    Source: com.google.common.hash.Hashing.consistentHash: a 64-bit linear congruential generator whose upper 31 bits
+    Source: com.google.common.hash.Hashing.consistentHash: a 64-bit linear congruential generator, whose upper 31 bits
     make the next fraction.
     """
     state = value & _MASK

@@ -1,6 +1,6 @@
-"""One RPC on its way: what the services see of a gRPC call, and how it asks the engine.
+"""One RPC in flight: the gRPC call as services see it, and its operations on the engine.
 
-Nothing here knows HTTP/2: a call is its facts (who, with which metadata, for how long) and the means to answer it.
+It must not know HTTP/2: it uses a call's metadata, peer and deadline, and its methods to respond.
 """
 
 import traceback
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Then = Callable[[Outcome], None]
 
 NODE = "proxy"
-"""The node of journal lines about requests that the proxy answers by itself."""
+"""The node in journal lines of requests that the proxy handles on its own."""
 
 
 class ServerCall(Protocol):
@@ -41,47 +41,47 @@ class ServerCall(Protocol):
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Headers by lower-case name."""
+        """Request headers by lower-case name."""
 
     @property
     def peer(self) -> tuple[str, int]:
-        """The client's address and port."""
+        """The client's (address, port)."""
 
     @property
     def local(self) -> tuple[str, int]:
-        """The address and port at which the client reached the server."""
+        """The (address, port) at which the client reached the server."""
 
     @property
     def authority(self) -> str:
-        """What the client dialled, `host:port`."""
+        """The `host:port` that the client dialed."""
 
     @property
     def secure(self) -> bool:
-        """Whether TLS protects the call."""
+        """True if the call uses TLS."""
 
     @property
     def deadline_ms(self) -> int | None:
-        """The time-out that the client asked for, from the arrival of the request; None = it waits for ever."""
+        """The client's timeout, in ms from the arrival of the request. None means no timeout."""
 
     @property
     def cancelled(self) -> bool:
-        """Nobody waits for the answer any more."""
+        """True if the client no longer waits for the response."""
 
     @property
     def finished(self) -> bool:
-        """The answer is complete."""
+        """True if the response is complete."""
 
     def send(self, message: bytes) -> None:
         """Send one message of a stream."""
 
     def reply(self, message: bytes) -> None:
-        """Send the one message of an answer and end the call."""
+        """Send the only message of a response and end the call."""
 
     def finish(self, status: int = 0, message: str = "") -> None:
         """End the call with a gRPC status and its text."""
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when the client gives up before the answer is complete."""
+        """Call `callback` if the client cancels before the response is complete."""
 
 
 class RpcCall:
@@ -118,39 +118,42 @@ class RpcCall:
         self.message = message
         """The request; None for a stream of requests."""
         self.engine_refused = False
-        """True if the journal already holds the refusal as the outcome of an operation."""
+        """True if the journal already has the refusal as the outcome of an operation."""
         self.on_reply: Callable[[], None] | None = None
-        """Who keeps something for the call until it is answered."""
+        """Called after the response, to release what is held for the call."""
 
     def ask(self, node: Node, operation: Operation, then: Then) -> None:
-        """Hand an operation to the engine; `then` gets the outcome, at once or later."""
+        """Submit an operation to the engine. `then` gets the outcome, at once or later."""
         self.proxy.engine.gate.submit(node, EngineCall(self, then), operation)
 
     def reply(self, response: Message) -> None:
-        """Answer and end the call."""
+        """Send the response and end the call."""
         self.server_call.reply(response.SerializeToString())
         if self.on_reply is not None:
             self.on_reply()
 
     def refuse(self, refusal: Refusal) -> None:
-        """Answer with a Status."""
-        # A receive that found nothing was no refusal: the journal holds the outcomes of its pops.
+        """Send a Status as the response."""
+        # A receive without messages is no refusal: the journal has the outcomes of its pops.
         if not self.engine_refused and refusal.code != pb.MESSAGE_NOT_FOUND:
             self.journal_refusal(rejection(refusal), self.message)
         self.rpc.refuse(self, refusal)
 
     def journal_refusal(self, outcome: Rejection, message: Message | None) -> None:
-        """Journal that a request was refused before it became an operation."""
+        """Journal a request that was refused before it became an operation."""
         request = raw_request(self.server_call.metadata, message)
         self.proxy.engine.gate.refused(NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome)
 
     def journal_success(self) -> None:
-        """Journal a request that was answered without an operation."""
+        """Journal a request that succeeded without an operation."""
         request = raw_request(self.server_call.metadata, self.message)
         self.proxy.engine.gate.served(NODE, self.channel.channel_id, self.rpc.name, request)
 
     def guard(self, function: Callable[..., None], *arguments: object) -> None:
-        """Call a service; a Refusal becomes the answer, and so does our bug, which is logged and ends nothing else."""
+        """Call a service function. A Refusal becomes the response.
+
+        An unexpected exception is logged and becomes a response as well. Other calls are not affected.
+        """
         try:
             function(*arguments)
         except Refusal as refusal:
@@ -165,7 +168,7 @@ class RpcCall:
 
 
 class EngineCall:
-    """One operation of an RPC, as the gate sees it."""
+    """One operation of an RPC, as a Call of the gate."""
 
     __slots__ = ("_rpc_call", "_then")
     active = True
@@ -185,14 +188,14 @@ class EngineCall:
         return self._rpc_call.rpc.name
 
     def reply(self, outcome: Outcome) -> None:
-        """Go on with the service."""
+        """Continue the service function with the outcome."""
         call = self._rpc_call
         call.engine_refused = isinstance(outcome, EngineError)
         call.guard(self._then, outcome)
 
 
 class SilentCall:
-    """An operation that nobody waits for: the proxy's own housekeeping for a client."""
+    """An operation of the proxy for a client, whose outcome is ignored."""
 
     __slots__ = ("channel", "label")
     active = True
@@ -202,4 +205,4 @@ class SilentCall:
         self.label = label
 
     def reply(self, outcome: Outcome) -> None:
-        """Pass over the outcome, as upstream does."""
+        """Ignore the outcome, as upstream does."""

@@ -1,8 +1,8 @@
-"""What an RPC is: its messages, what it asks of the engine, which codes it answers.
+"""The declaration of an RPC: its messages, its operations on the engine, its response codes.
 
-An RPC that asks one thing declares how its request becomes an operation and how the result becomes its answer; an RPC
-that asks several things one after the other brings a function of its own. Everything else follows from the table of
-these declarations: the methods of the server, the names in the journal, the generated page.
+An RPC with one operation declares how its request becomes the operation and how the result becomes its response. An RPC
+with several operations in sequence has a function of its own. The server's methods, the names in the journal and the
+generated page all follow from the table of these declarations.
 """
 
 from collections.abc import Callable
@@ -20,21 +20,22 @@ from ..transport import MethodKind
 from .rpc_call import RpcCall
 
 SERVICE = "/apache.rocketmq.v2.MessagingService/"
-"""The true path: the messages live in a package of our own, the methods do not."""
+"""The path prefix on the wire. It is upstream's, although the messages here are in another protobuf package."""
 
 Ask = tuple[Node, Operation]
 
 
 def refuse_in_response(call: RpcCall, refusal: Refusal) -> None:
-    """Answer with a response that holds the Status alone."""
+    """Send a response that holds only the Status."""
     call.reply(call.rpc.response(status=refusal.status()))
 
 
 @dataclass(frozen=True, slots=True)
 class Rpc:
-    """One RPC. `start` begins it; `operations` and `codes` are what it may ask and answer (besides OK).
+    """One RPC.
 
-    `anonymous` RPCs are begun for calls without a client id too.
+    `start` starts a call. `operations` and `codes` are the possible operations and response codes (besides OK).
+    `anonymous` RPCs accept calls without a client id.
     """
 
     name: str
@@ -63,7 +64,7 @@ def one_operation(
     from_result: Callable[[RpcCall, Any, Any], Message],
     refusal: Callable[[Any, EngineError], Refusal] = lambda _request, error: broker_refused(error),
 ) -> Callable[[RpcCall, Any], None]:
-    """The `start` of an RPC that asks the engine one thing; `refusal` words what the engine refuses."""
+    """Return the `start` function of an RPC with one operation. `refusal` converts an error of the engine."""
 
     def start(call: RpcCall, request: Any) -> None:
         node, operation = to_operation(call, request)
@@ -80,7 +81,7 @@ def one_operation(
 
 
 def expect(outcome: Outcome, kind: type[Result]) -> Any:
-    """The result of an operation; a broker's refusal becomes INTERNAL_SERVER_ERROR with its remark."""
+    """Return the result of an operation. Raises INTERNAL_SERVER_ERROR with the remark of a broker's error."""
     if isinstance(outcome, EngineError):
         raise broker_refused(outcome)
     if not isinstance(outcome, kind):
@@ -89,4 +90,4 @@ def expect(outcome: Outcome, kind: type[Result]) -> Any:
 
 
 NAMES = (pb.CLIENT_ID_REQUIRED, pb.ILLEGAL_TOPIC)
-"""What every RPC that names a topic can answer."""
+"""Codes that every RPC with a topic name can return."""

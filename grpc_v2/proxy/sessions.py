@@ -1,8 +1,8 @@
-"""Clients as the proxy remembers them: by client id, whatever connections they come through.
+"""Sessions of clients, by client id, independent of their connections.
 
-A session begins with the first settings of a client and ends when the client says so, or when its last telemetry
-stream has been closed for as long as upstream remembers a silent client. Unlike upstream, a session whose stream is
-open is never forgotten (see `deviations`). Source: GrpcClientSettingsManager, GrpcChannelManager, GrpcClientChannel.
+A session begins with the first settings of a client. It ends when the client terminates, or when its last telemetry
+stream has been closed for as long as upstream keeps a silent client. Unlike in upstream, a session with an open stream
+never expires (see `deviations`). Source: GrpcClientSettingsManager, GrpcChannelManager, GrpcClientChannel.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .rpc_call import RpcCall
 
 FORGOTTEN_AFTER_MS = 130_000
-"""Upstream forgets a silent client after 120 s at the next of its scans (seen: 124 to 130 s)."""
+"""In ms. Upstream drops a silent client after 120 s, at the next of its scans (seen: 124 to 130 s)."""
 
 
 class SessionChannel:
-    """A client as the engine sees it."""
+    """A client, as a Channel of the gate."""
 
     __slots__ = ("_on_push", "channel_id", "remote_address", "streams")
 
@@ -39,35 +39,35 @@ class SessionChannel:
 
     @property
     def active(self) -> bool:
-        """Whether something can be pushed to the client."""
+        """True if the client can receive server-initiated commands."""
         return bool(self.streams)
 
     def push(self, effect: Effect) -> None:
-        """Hand on what a broker has for the client."""
+        """Forward an effect of the engine to the client."""
         if self._on_push is not None:
             self._on_push(effect)
 
 
 class Session:
-    """One client."""
+    """The session of one client."""
 
     __slots__ = ("channel", "client_id", "last_seen_ms", "polls", "renewable", "settings", "timer")
 
     def __init__(self, client_id: str, settings: pb.Settings, channel: SessionChannel, now_ms: int) -> None:
         self.client_id = client_id
         self.settings = settings
-        """As the client sent them, with defaults for what a consumer left out."""
+        """The settings that the client sent, with defaults for fields that a consumer omitted."""
         self.channel = channel
         self.last_seen_ms = now_ms
         self.polls: dict[Poll, None] = {}
-        """Receives that wait."""
+        """Waiting receives."""
         self.renewable: dict[Key, Renewable] = {}
-        """Messages taken with auto_renew."""
+        """Messages received with auto_renew."""
         self.timer: Timer | None = None
 
     @property
     def is_producer(self) -> bool:
-        """By its settings; a client is a producer or a consumer."""
+        """True if its settings are those of a producer. A client is either a producer or a consumer."""
         return self.settings.HasField("publishing")
 
 
@@ -86,7 +86,7 @@ class SessionRegistry:
         self._sessions: dict[str, Session] = {}
 
     def find(self, client_id: str) -> Session | None:
-        """The session of a client that has sent its settings."""
+        """Return the session of a client, None if it has not sent its settings."""
         return self._sessions.get(client_id)
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ class SessionRegistry:
         return iter(list(self._sessions.values()))
 
     def settle(self, client_id: str, settings: pb.Settings, remote_address: tuple[str, int]) -> Session:
-        """The session of a client with these settings, begun or changed."""
+        """Create or update the session of a client with new settings."""
         session = self._sessions.get(client_id)
         if session is None:
             channel = SessionChannel(client_id, remote_address, lambda effect: self._on_push(channel, effect))
@@ -107,23 +107,26 @@ class SessionRegistry:
         return session
 
     def seen(self, session: Session) -> None:
-        """The client has shown that it lives."""
+        """Record that the client is alive."""
         session.last_seen_ms = self._scheduler.now_ms
 
     def excuse(self, ms: int) -> None:
-        """Do not hold the next `ms` against clients: the clock is about to jump, and nobody can be seen meanwhile."""
+        """Postpone the expiry of all sessions by `ms`, because the clock is about to jump.
+
+        No client can send anything during the jump.
+        """
         for session in self._sessions.values():
             session.last_seen_ms += ms
 
     def stream_opened(self, session: Session, stream: "RpcCall") -> None:
-        """A telemetry stream belongs to the session; its newest one takes the commands."""
+        """Add a telemetry stream to the session. Commands go to the newest stream."""
         streams = session.channel.streams
         if stream in streams:
             streams.remove(stream)
         streams.append(stream)
 
     def stream_closed(self, session: Session, stream: "RpcCall") -> None:
-        """A telemetry stream is gone; without any the session lasts only as long as heartbeats come."""
+        """Remove a closed telemetry stream. A session without streams lives only as long as heartbeats arrive."""
         streams = session.channel.streams
         if stream in streams:
             streams.remove(stream)
@@ -131,14 +134,14 @@ class SessionRegistry:
             self._watch(session)
 
     def end(self, client_id: str) -> Session | None:
-        """Forget a client."""
+        """Remove the session of a client and return it, None if there is none."""
         session = self._sessions.pop(client_id, None)
         if session is not None and session.timer is not None:
             session.timer.cancel()
         return session
 
     def close(self) -> None:
-        """Forget everybody, quietly: the emulator stops."""
+        """Remove all sessions without notifications, because the emulator stops."""
         for client_id in list(self._sessions):
             self.end(client_id)
 

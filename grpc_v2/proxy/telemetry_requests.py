@@ -1,6 +1,7 @@
-"""What clients are asked on their telemetry streams, and answer under a nonce.
+"""Requests to clients on their telemetry streams. The client's response carries the request's nonce.
 
-A question that nobody answers is answered SYSTEM_BUSY by the proxy itself. Source: GrpcChannelManager (5.3.3).
+If the client does not respond in time, the proxy responds SYSTEM_BUSY on its behalf. Source: GrpcChannelManager
+(5.3.3).
 """
 
 from collections.abc import Callable
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from ..config.proxy_config import ProxyConfig
 
 SCAN_PERIOD_MS = 1_000
-"""Upstream looks for questions that are too old this often."""
+"""Period of upstream's scan for timed-out requests, in ms."""
 
 
 class RelayResult(NamedTuple):
-    """What goes back to the broker that had a client asked. Source: ProxyRelayResult (5.3.3)."""
+    """The response to the broker that sent a request to a client. Source: ProxyRelayResult (5.3.3)."""
 
     code: ResponseCode
     remark: str
@@ -27,7 +28,7 @@ class RelayResult(NamedTuple):
 
 
 class Questions:
-    """The questions of a proxy that are not answered yet."""
+    """Requests that the proxy forwarded to clients and that are still pending."""
 
     def __init__(self, scheduler: "Scheduler", config: "ProxyConfig") -> None:
         self._scheduler = scheduler
@@ -37,7 +38,10 @@ class Questions:
         self._waiting: dict[str, tuple[Callable[[RelayResult], None], Timer]] = {}
 
     def ask(self, then: Callable[[RelayResult], None], client_id: str) -> str:
-        """A new nonce. `then` is told the answer, or that none came within grpcProxyRelayRequestTimeoutInSeconds."""
+        """Register a request and return its nonce.
+
+        `then` gets the client's response, or SYSTEM_BUSY after grpcProxyRelayRequestTimeoutInSeconds.
+        """
         nonce = str(next(self._nonces))
         limit_ms = self._config.grpc_proxy_relay_request_timeout_in_seconds * 1000
         scans = (self._scheduler.now_ms + limit_ms - self._start_ms) // SCAN_PERIOD_MS + 1
@@ -47,7 +51,7 @@ class Questions:
         return nonce
 
     def take(self, nonce: str) -> Callable[[RelayResult], None] | None:
-        """Whom to tell the answer that came under a nonce, once; None when nobody waits for it."""
+        """Remove a pending request and return its callback. None if no request has this nonce."""
         found = self._waiting.pop(nonce, None)
         if found is None:
             return None
@@ -56,7 +60,7 @@ class Questions:
         return then
 
     def forget(self) -> None:
-        """Forget all of them, quietly."""
+        """Discard all pending requests without calling their callbacks."""
         for nonce in list(self._waiting):
             self.take(nonce)
 

@@ -1,6 +1,6 @@
-"""Half messages that can still be decided: kept for a while after each send and each check.
+"""Half messages that EndTransaction can still end: kept for a limited time after each send and each check.
 
-A transaction id can hold several answers open, the send's and one for each check; EndTransaction uses up the newest.
+A transaction id can have several entries: one for the send and one for each check. EndTransaction consumes the newest.
 Source: AbstractTransactionService, TransactionDataManager (5.3.3).
 """
 
@@ -13,7 +13,7 @@ _SWEEP_ABOVE = 1024
 
 @dataclass(frozen=True, slots=True)
 class TransactionData:
-    """Where a half message is."""
+    """The position of a half message."""
 
     broker_name: str
     tran_state_table_offset: int
@@ -22,7 +22,7 @@ class TransactionData:
 
 
 class Transactions:
-    """By (producer group, transaction id); the producer group is the topic."""
+    """Entries by (producer group, transaction id). The producer group is the topic's name."""
 
     def __init__(self, config: ProxyConfig) -> None:
         self._config = config
@@ -37,7 +37,7 @@ class Transactions:
         commit_log_offset: int,
         now_ms: int,
     ) -> None:
-        """Let one more EndTransaction be answered, for transactionDataExpireMillis."""
+        """Allow one more EndTransaction, for transactionDataExpireMillis."""
         expires_ms = now_ms + self._config.transaction_data_expire_millis
         held = self._open.setdefault((group, transaction_id), [])
         held.append(TransactionData(broker_name, tran_state_table_offset, commit_log_offset, expires_ms))
@@ -46,7 +46,7 @@ class Transactions:
             self._sweep(now_ms)
 
     def take(self, group: str, transaction_id: str, now_ms: int) -> TransactionData | None:
-        """The newest that has not expired, used up by this; None when there is none."""
+        """Remove the newest entry and return it. None if there is none or it has expired."""
         held = self._open.get((group, transaction_id))
         if not held:
             return None
@@ -59,7 +59,7 @@ class Transactions:
         return sum(map(len, self._open.values()))
 
     def _sweep(self, now_ms: int) -> None:
-        """Forget what expired. Entries are made in the order in which they expire, so the old ones come first."""
+        """Remove expired entries. Entries are added in the order of their expiry, so the old ones come first."""
         for key, held in list(self._open.items()):
             if held[-1].expires_ms > now_ms:
                 break

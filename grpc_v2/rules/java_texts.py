@@ -1,6 +1,7 @@
-"""Texts that clients of 5.3.3 see because an exception of the proxy reached them, for input that is merely wrong.
+"""Texts of Java exceptions that clients of 5.3.3 get for invalid input, because the proxy does not handle them.
 
-Upstream appends the exception's class and its first stack frame. What was only a defect is not here: see `deviations`.
+Upstream appends the exception's class and its first stack frame. Texts that only reveal a defect are not here: see
+`deviations`.
 """
 
 PROXY_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
@@ -8,24 +9,24 @@ PROXY_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
 
 
 def exception_text(text: str, name: str, frame: str) -> str:
-    """How the proxy words an exception that it did not expect."""
+    """Return the proxy's text for an exception that it did not expect."""
     return f"{text}. {name}. {frame}"
 
 
 def unknown_enum(type_name: str, value: str) -> str:
-    """An enum has no constant of that name; without the frame, as gRPC status descriptions have it."""
+    """Return the text for an unknown enum constant, without a stack frame, as in gRPC status descriptions."""
     return f"No enum constant {type_name}.{value}"
 
 
 def unknown_enum_with_frame(type_name: str, value: str) -> str:
-    """An enum has no constant of that name."""
+    """Return the text for an unknown enum constant."""
     return exception_text(
         unknown_enum(type_name, value), "IllegalArgumentException", "java.base/java.lang.Enum.valueOf(Enum.java:273)"
     )
 
 
 def unknown_topic() -> str:
-    """A send to a retry or dead letter topic, or a receive, of a topic that no broker has."""
+    """Return the text for a topic that no broker has: a receive, or a send to a retry topic or dead letter queue."""
     return exception_text(
         'Cannot invoke "org.apache.rocketmq.common.TopicConfig.getPerm()" because "topicConfig" is null',
         "NullPointerException",
@@ -35,7 +36,7 @@ def unknown_topic() -> str:
 
 
 def short_handle(fields: int) -> str:
-    """A receipt handle of fewer than eight fields."""
+    """Return the text for a receipt handle of fewer than eight fields."""
     return exception_text(
         f"Parse failed, dataList size {fields}",
         "IllegalArgumentException",
@@ -44,7 +45,7 @@ def short_handle(fields: int) -> str:
 
 
 def not_a_number(text: str) -> str:
-    """A field of a receipt handle that should be a number."""
+    """Return the text for a field of a receipt handle that is not a number."""
     return exception_text(
         f'For input string: "{text}"',
         "NumberFormatException",
@@ -53,7 +54,7 @@ def not_a_number(text: str) -> str:
 
 
 def negative_batch(size: int) -> str:
-    """A receive of a negative number of messages."""
+    """Return the text for a receive with a negative batch size."""
     return exception_text(
         f"Illegal Capacity: {size}",
         "IllegalArgumentException",
@@ -62,7 +63,7 @@ def negative_batch(size: int) -> str:
 
 
 def departed_client() -> str:
-    """A receive with auto_renew that finds messages when its client has left."""
+    """Return the text for a receive with auto_renew that finds messages after its client left."""
     return exception_text(
         'Cannot invoke "io.netty.channel.Channel.id()" because "this.channel" is null',
         "NullPointerException",
@@ -71,7 +72,7 @@ def departed_client() -> str:
 
 
 def no_deadline(*, long_polling_timeout: bool) -> str:
-    """A receive without a gRPC deadline."""
+    """Return the text for a receive without a gRPC deadline."""
     line = 82 if long_polling_timeout else 73
     return exception_text(
         'Cannot invoke "java.lang.Long.longValue()" because "timeRemaining" is null',

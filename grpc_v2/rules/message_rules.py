@@ -1,6 +1,6 @@
-"""What upstream's proxy demands of a message before it is sent, and the stored properties that it becomes.
+"""Validation of a message to send by upstream's proxy, and its conversion to stored properties.
 
-The checks run in upstream's order and the first failure ends the request. Source: SendMessageActivity, GrpcValidator,
+The checks run in upstream's order, and the first failure ends the request. Source: SendMessageActivity, GrpcValidator,
 DefaultTopicMessageTypeValidator (5.3.3).
 """
 
@@ -26,13 +26,13 @@ RESERVED = frozenset({
     "BORN_TIMESTAMP", "DLQ_ORIGIN_TOPIC", "DLQ_ORIGIN_MESSAGE_ID", "__CRC32#",
 })
 # fmt: on
-"""Names that users may not give to properties and that consumers do not see (MessageConst.STRING_HASH_SET)."""
+"""Property names that users cannot set and that consumers do not see (MessageConst.STRING_HASH_SET)."""
 
 _DELAYS = (props.DELAY, props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS)
 
 
 def check_body(body: bytes, config: ProxyConfig) -> None:
-    """MESSAGE_BODY_EMPTY, MESSAGE_BODY_TOO_LARGE."""
+    """Validate a body. Raises MESSAGE_BODY_EMPTY, MESSAGE_BODY_TOO_LARGE."""
     if not body and config.enable_message_body_empty_check:
         raise Refusal(pb.MESSAGE_BODY_EMPTY, "message body cannot be empty")
     if len(body) > config.max_message_size:
@@ -40,7 +40,7 @@ def check_body(body: bytes, config: ProxyConfig) -> None:
 
 
 def stored_properties(message: pb.Message, peer: str, now_ms: int, config: ProxyConfig) -> dict[str, str]:
-    """The properties under which a checked message is stored; the producer group is the topic's name.
+    """Validate a message and return the properties to store. The producer group is the topic's name.
 
     `peer` is the client's `host:port`, the born host of messages that name none.
     """
@@ -89,7 +89,7 @@ def stored_properties(message: pb.Message, peer: str, now_ms: int, config: Proxy
 
 
 def sys_flag(message: pb.Message) -> int:
-    """The bits of the stored record: a compressed body, a half message."""
+    """Return the sysFlag bits of the stored record: a compressed body, a half message."""
     system = message.system_properties
     flag = records.SYS_COMPRESSED if system.body_encoding == pb.GZIP else 0
     if system.message_type == pb.TRANSACTION:
@@ -98,7 +98,7 @@ def sys_flag(message: pb.Message) -> int:
 
 
 def type_conflict(expected: str, actual: str) -> Refusal:
-    """The refusal of a message or a recall because of the topic's type."""
+    """Return the refusal of a message or a recall because of the topic's type."""
     return proxy_exception(
         pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE,
         f"TopicMessageType validate failed, the expected type is {expected}, but actual type is {actual}",
@@ -106,7 +106,10 @@ def type_conflict(expected: str, actual: str) -> Refusal:
 
 
 def message_type(properties: dict[str, str]) -> str:
-    """What stored properties say a message is; the client's `message_type` counts for transactions only."""
+    """Return the message type according to stored properties.
+
+    The client's `message_type` matters only for transactions.
+    """
     if properties.get(props.TRANSACTION_PREPARED) == "true":
         return "TRANSACTION"
     for name in _DELAYS:
@@ -116,7 +119,7 @@ def message_type(properties: dict[str, str]) -> str:
 
 
 def _user_properties(message: pb.Message, config: ProxyConfig) -> tuple[dict[str, str], int]:
-    """A copy of the user's properties and their size in bytes."""
+    """Validate user properties. Returns a copy and their size in bytes."""
     properties = dict(message.user_properties)
     if len(properties) > config.user_property_max_num:
         raise Refusal(
@@ -176,7 +179,7 @@ def _deliver_ms(system: pb.SystemProperties, now_ms: int, config: ProxyConfig) -
 
 
 def _nearest_level(delay_ms: int, config: ProxyConfig) -> int:
-    """The level that is shortest of those longer than a delay, else the longest (ProxyConfig.computeDelayLevel)."""
+    """Return the shortest level that is longer than a delay, else the longest (ProxyConfig.computeDelayLevel)."""
     levels = sorted(
         (level_ms, level) for level, level_ms in enumerate(parse_delay_levels(config.message_delay_level), 1)
     )

@@ -1,4 +1,4 @@
-"""What upstream's proxy, not its broker, demands of names and times; numbers and texts are those of 5.3.3.
+"""Validation of names and times by upstream's proxy (not by its broker). Limits and texts are those of 5.3.3.
 
 Source: GrpcValidator, TopicValidator, Validators, ReceiveMessageActivity (5.3.3).
 """
@@ -21,21 +21,21 @@ LANGUAGES = frozenset({
     "NODE_JS",
 })
 # fmt: on
-"""Names that `x-mq-language` may have. Source: LanguageCode (5.3.3)."""
+"""Valid names in `x-mq-language`. Source: LanguageCode (5.3.3)."""
 _LANGUAGE_CODE = "org.apache.rocketmq.remoting.protocol.LanguageCode"
-_NEW_POLLING_CODE_SINCE = "5.0.3"  # clients know ILLEGAL_POLLING_TIME; upstream compares versions as texts
+_NEW_POLLING_CODE_SINCE = "5.0.3"  # clients that know ILLEGAL_POLLING_TIME; upstream compares versions as text
 POLLING_TOO_SHORT = "The deadline time remaining is not enough for polling, please check network condition"
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""What Java calls an ISO control character."""
+"""Java's ISO control characters."""
 
 
 def is_blank(text: str) -> bool:
-    """Empty or nothing but white space."""
+    """True if a text is empty or only white space."""
     return not text or text.isspace()
 
 
 def check_topic(topic: str, system_topics: Container[str]) -> None:
-    """ILLEGAL_TOPIC for names that are blank, ill-formed, longer than 127 characters, or the system's."""
+    """Raise ILLEGAL_TOPIC for names that are blank, ill-formed, longer than 127 characters, or reserved."""
     if is_blank(topic):
         raise Refusal(pb.ILLEGAL_TOPIC, "The specified topic is blank")
     if not names.has_legal_characters(topic):
@@ -52,7 +52,7 @@ def check_topic(topic: str, system_topics: Container[str]) -> None:
 
 
 def check_group(group: str) -> None:
-    """ILLEGAL_CONSUMER_GROUP for names that are blank, ill-formed, longer than 255 characters, or the system's."""
+    """Raise ILLEGAL_CONSUMER_GROUP for names that are blank, ill-formed, longer than 255 characters, or reserved."""
     if is_blank(group):
         raise Refusal(pb.ILLEGAL_CONSUMER_GROUP, "the specified group is blank")
     if not names.has_legal_characters(group):
@@ -70,7 +70,7 @@ def check_group(group: str) -> None:
 
 
 def check_invisible_time(invisible_ms: int, low_ms: int, config: ProxyConfig) -> None:
-    """ILLEGAL_INVISIBLE_TIME outside `low_ms` to maxInvisibleTimeMills."""
+    """Raise ILLEGAL_INVISIBLE_TIME outside the range `low_ms` to maxInvisibleTimeMills."""
     if invisible_ms < low_ms:
         raise Refusal(pb.ILLEGAL_INVISIBLE_TIME, f"the invisibleTime is too small. min is {low_ms}")
     high_ms = config.max_invisible_time_mills
@@ -79,21 +79,21 @@ def check_invisible_time(invisible_ms: int, low_ms: int, config: ProxyConfig) ->
 
 
 def check_language(language: str) -> str:
-    """INTERNAL_SERVER_ERROR for an `x-mq-language` that upstream does not know; the case matters."""
+    """Raise INTERNAL_SERVER_ERROR for an unknown `x-mq-language`. It is case-sensitive."""
     if language not in LANGUAGES:
         raise Refusal(pb.INTERNAL_SERVER_ERROR, unknown_enum_with_frame(_LANGUAGE_CODE, language))
     return language
 
 
 def check_stream_language(language: str, internal: int) -> str:
-    """As `check_language`, for a Telemetry stream; `internal` is gRPC's status number."""
+    """Validate the language of a Telemetry stream, as `check_language`. `internal` is gRPC's status number."""
     if language not in LANGUAGES:
         raise StreamRefusal(internal, unknown_enum(_LANGUAGE_CODE, language))
     return language
 
 
 def check_endpoints(endpoints: pb.Endpoints) -> None:
-    """INTERNAL_SERVER_ERROR for addresses without a scheme; schemes that nobody knows pass."""
+    """Raise INTERNAL_SERVER_ERROR for addresses without a scheme. Unknown schemes are accepted."""
     if endpoints.addresses and endpoints.scheme == pb.ADDRESS_SCHEME_UNSPECIFIED:
         raise Refusal(
             pb.INTERNAL_SERVER_ERROR,
@@ -110,10 +110,10 @@ def poll_time_ms(
     client_version: str,
     config: ProxyConfig,
 ) -> int:
-    """How long a receive may wait, from its wish and from what its deadline leaves.
+    """Return the poll time (ms) of a receive, from the requested poll time and the remaining time of its deadline.
 
-    Without a wish it is the remaining time less half of the settings' request timeout. ILLEGAL_POLLING_TIME
-    (BAD_REQUEST for clients before 5.0.3) when the deadline leaves less than the shortest poll.
+    The default is the remaining time minus half of the settings' request timeout. Raises ILLEGAL_POLLING_TIME
+    (BAD_REQUEST for clients before 5.0.3) if the remaining time is shorter than the shortest poll.
     """
     wished = request.HasField("long_polling_timeout")
     if remaining_ms is None:

@@ -1,7 +1,7 @@
 """Count the fields of a long request before it is decoded.
 
-An empty message takes two bytes on the wire, and sixty when it is decoded; with gzip the two bytes are a few bits.
-Data that is no protobuf is left to the decoder.
+An empty message takes two bytes on the wire (a few bits with gzip), but sixty bytes after decoding. Data that is not
+protobuf is left to the decoder.
 """
 
 from collections.abc import Callable
@@ -11,16 +11,16 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
 UNCOUNTED_BYTES = 256 * 1024
-"""Requests up to this length are decoded as they come."""
+"""Requests up to this length, in bytes, are decoded without counting."""
 FIELDS_MAX = 100_000
-"""Largest number of fields in one request, those of its inner messages included. Upstream limits the length only."""
+"""Maximum number of fields in one request, including those of nested messages. Upstream limits only the length."""
 
 _VARINT, _FIXED64, _LENGTH, _GROUP_START, _GROUP_END, _FIXED32 = range(6)
 _SKIPPED_BYTES = {_FIXED64: 8, _FIXED32: 4, _GROUP_START: 0, _GROUP_END: 0}
 
 
 def decoder(kind: type[Message]) -> Callable[[bytes], Message]:
-    """The decoder of a kind of request. It raises DecodeError for one that has more than FIELDS_MAX fields."""
+    """Return the decoder of a request type. It raises DecodeError for a request of more than FIELDS_MAX fields."""
     decode = kind.FromString
     descriptor = kind.DESCRIPTOR
 
@@ -33,7 +33,7 @@ def decoder(kind: type[Message]) -> Callable[[bytes], Message]:
 
 
 def count_fields(data: bytes, descriptor: Any, limit: int) -> int:
-    """The number of fields of a request and of the messages in it, counted up to `limit` and one more."""
+    """Return the number of fields of a request and its nested messages. Counting stops above `limit`."""
     pending: list[tuple[int, int, Any]] = [(0, len(data), descriptor)]
     count = 0
     while pending and count <= limit:

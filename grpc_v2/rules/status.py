@@ -1,7 +1,7 @@
-"""The Status inside an answer: how refusals travel, and which status an outcome of the engine becomes.
+"""The Status in a response: refusals, and the status of each outcome of the engine.
 
-Business results are Status messages inside a gRPC answer that is OK; only Telemetry and broken requests use gRPC's own
-status. Source: ResponseBuilder (5.3.3).
+Business results are Status messages in a gRPC response with status OK. Only Telemetry and malformed requests use gRPC's
+own status. Source: ResponseBuilder (5.3.3).
 """
 
 import re
@@ -21,7 +21,7 @@ OK = pb.Status(code=pb.OK, message="OK")
 
 
 class Refusal(Exception):
-    """A request ends with this Code and text."""
+    """Ends a request with this Code and text."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(code, message)
@@ -29,12 +29,12 @@ class Refusal(Exception):
         self.message = message
 
     def status(self) -> pb.Status:
-        """The Status message."""
+        """Return the Status message."""
         return status(self.code, self.message)
 
 
 class StreamRefusal(Exception):
-    """A Telemetry stream ends with this gRPC status and description."""
+    """Ends a Telemetry stream with this gRPC status and description."""
 
     def __init__(self, grpc_status: int, message: str) -> None:
         super().__init__(grpc_status, message)
@@ -43,51 +43,54 @@ class StreamRefusal(Exception):
 
 
 def status(code: int, message: str) -> pb.Status:
-    """A Status; codes that the generated enum does not know are fine."""
+    """Create a Status. The code may be unknown to the generated enum."""
     made = pb.Status(message=message)
     made.code = code  # type: ignore[assignment]  # open enums: any number is a Code on the wire
     return made
 
 
 def code_name(code: int) -> str:
-    """The name of a Code (`OK`, `ILLEGAL_TOPIC`)."""
+    """Return the name of a Code (`OK`, `ILLEGAL_TOPIC`)."""
     return pb.Code.Name(code)
 
 
 def rejection(refusal: Refusal) -> Rejection:
-    """Return a refusal as the journal holds it."""
+    """Convert a refusal for the journal."""
     known = refusal.code in pb.Code.values()
     return Rejection(int(refusal.code), code_name(refusal.code) if known else "UNRECOGNIZED", refusal.message)
 
 
 def status_rejection(grpc_status: int, message: str) -> Rejection:
-    """Return a gRPC status as the journal holds it."""
+    """Convert a gRPC status for the journal."""
     return Rejection(int(grpc_status), StatusCode(grpc_status).name, message)
 
 
 def named(code: int) -> pb.Status:
-    """A Status whose text is the name of its code, as overall statuses have it."""
+    """Create a Status whose text is the name of its code, as in overall statuses."""
     return status(code, code_name(code))
 
 
 def overall(codes: Iterable[int]) -> pb.Status:
-    """The Status over entries: their common code, MULTIPLE_RESULTS when they differ."""
+    """Create the Status for several entries: their common code, or MULTIPLE_RESULTS if they differ."""
     distinct = set(codes)
     return named(distinct.pop() if len(distinct) == 1 else pb.MULTIPLE_RESULTS)
 
 
 def proxy_exception(code: int, message: str) -> Refusal:
-    """A refusal whose text upstream prefixes with its exception's name."""
+    """Create a refusal with upstream's prefix, the name of its exception."""
     return Refusal(code, PROXY_EXCEPTION + message)
 
 
 def broker_refused(error: EngineError) -> Refusal:
-    """What a broker's refusal becomes when the proxy is LOCAL: one code for all, the remark as text."""
+    """Convert a broker's error as a LOCAL proxy does: one code for all errors, with the remark as text."""
     return thrown_by_broker(error) or proxy_exception(pb.INTERNAL_SERVER_ERROR, error.remark or error.code.name)
 
 
 def thrown_by_broker(error: EngineError) -> Refusal | None:
-    """An exception of the broker, whose remark names it, reaches the client as the proxy's own exceptions do."""
+    """Convert a broker's error whose remark names an exception, as for the proxy's own exceptions.
+
+    None for other errors.
+    """
     thrown = _THROWN.match(error.remark or "")
     if thrown is None:
         return None
@@ -95,7 +98,7 @@ def thrown_by_broker(error: EngineError) -> Refusal | None:
 
 
 def no_route(topic: str) -> Refusal:
-    """The name server does not know the topic."""
+    """Create the refusal for a topic that the name server does not know."""
     return Refusal(
         pb.TOPIC_NOT_FOUND,
         f"CODE: {int(ResponseCode.TOPIC_NOT_EXIST)}  DESC: No topic route info in name server for the topic: {topic}\n"

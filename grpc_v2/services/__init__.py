@@ -1,4 +1,7 @@
-"""The RPCs, one file for each noun, and the table of them all."""
+"""The RPCs, one file per domain noun, and the table of all RPCs.
+
+It must not know HTTP/2. Rules about what happens to a message belong to the engine.
+"""
 
 from ..proxy.rpc_table import Rpc
 from .ack import ACK_MESSAGE
@@ -31,4 +34,4 @@ RPCS: tuple[Rpc, ...] = (
     CHANGE_INVISIBLE_DURATION,
     RECALL_MESSAGE,
 )
-"""Every RPC of MessagingService that 5.3.3 knows, in the order of the service's declaration."""
+"""Every RPC of MessagingService that 5.3.3 defines, in the order of the service's declaration."""

@@ -1,4 +1,7 @@
-"""AckMessage: each entry for itself, one overall status. Source: AckMessageActivity, ConsumerProcessor (5.3.3)."""
+"""AckMessage: acknowledge each entry separately, respond with one overall status.
+
+Source: AckMessageActivity, ConsumerProcessor (5.3.3).
+"""
 
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -13,7 +16,7 @@ from ..rules.status import OK, Refusal, overall, rejection
 
 
 class _Acks:
-    """The entries of one request, until the last of them is answered."""
+    """The entries of one request, until the last of them has its status."""
 
     __slots__ = ("call", "response", "waiting")
 
@@ -23,7 +26,7 @@ class _Acks:
         self.waiting = entries
 
     def done(self) -> None:
-        """One more entry has its status; after the last one the request is answered."""
+        """Count an entry that has its status. Sends the response after the last one."""
         self.waiting -= 1
         if self.waiting:
             return
@@ -33,7 +36,7 @@ class _Acks:
 
 
 def ack_message(call: RpcCall, request: sv.AckMessageRequest) -> None:
-    """Messages are done with; each handle is acknowledged by itself."""
+    """Acknowledge messages. Each handle has its own result."""
     proxy = call.proxy
     topic = proxy.topic_name(request.topic)
     group = proxy.group_name(request.group)

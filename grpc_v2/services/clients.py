@@ -1,6 +1,6 @@
-"""Heartbeat and NotifyClientTermination: clients that are there and clients that leave.
+"""Heartbeat and NotifyClientTermination: register clients and unregister them.
 
-A producer belongs to the group that is named like its topic. Source: ClientActivity (5.3.3).
+The producer group of a producer is named like its topic. Source: ClientActivity (5.3.3).
 """
 
 from collections.abc import Iterable
@@ -28,17 +28,20 @@ from ..rules.proxy_rules import check_language
 from ..rules.status import OK, Refusal
 
 CLIENT_VERSION = 479
-"""What upstream registers gRPC clients as that do not call their version as it would: the proxy's own, V5_3_3."""
+"""The version that upstream registers for gRPC clients with a version in another form: the proxy's own, V5_3_3."""
 _CONSUME_TYPES = {pb.PUSH_CONSUMER: "CONSUME_PASSIVELY", pb.SIMPLE_CONSUMER: "CONSUME_ACTIVELY"}
 
 
 def consume_type(client_type: int) -> str | None:
-    """Upstream's name for how a consumer gets messages; None for types that are no consumer to 5.3.3."""
+    """Return upstream's consume type for a client type. None for a type that 5.3.3 does not treat as a consumer."""
     return _CONSUME_TYPES.get(client_type)  # type: ignore[call-overload,no-any-return]  # open enum: a number
 
 
 def subscriptions(entries: Iterable[pb.SubscriptionEntry], now_ms: int) -> list[SubscriptionData]:
-    """Subscriptions of settings. Raises ValueError for an expression that does not build; names are not checked."""
+    """Convert the subscriptions of settings.
+
+    Topic names are not validated. Raises ValueError for an invalid expression.
+    """
     found = []
     for entry in entries:
         expression = entry.expression
@@ -50,16 +53,16 @@ def subscriptions(entries: Iterable[pb.SubscriptionEntry], now_ms: int) -> list[
 
 
 def client_version(name: str) -> int:
-    """The number of what a client says in x-mq-client-version, where that is a name such as `V5_3_0`."""
+    """Return the number of the version in x-mq-client-version if it is a name such as `V5_3_0`, else CLIENT_VERSION."""
     number = version_number(name)
     return CLIENT_VERSION if number is None else number
 
 
 def register(call: RpcCall, session: Session, language: str, group: str | None, *, subscribe: bool = True) -> None:
-    """Tell every broker that the client lives; `group` is a consumer's group, None for a producer.
+    """Send a heartbeat of the client to every broker. `group` is a consumer's group, None for a producer.
 
-    With `subscribe`, which only settings do, its subscriptions become those of its group. Raises ValueError when an
-    expression of them does not build.
+    With `subscribe`, which only settings use, its subscriptions become those of its group. Raises ValueError for an
+    invalid expression in them.
     """
     proxy, settings = call.proxy, session.settings
     producers: list[str] = []
@@ -88,7 +91,7 @@ def register(call: RpcCall, session: Session, language: str, group: str | None, 
 
 
 def end_session(proxy: Proxy, session: Session, label: str) -> None:
-    """Give back what the client took with auto_renew, take it out of its groups, end its polls if configured so."""
+    """Make a client's auto_renew messages visible, remove it from its groups, and end its polls if configured."""
     channel = session.channel
     proxy.renewals.give_back(session, label)
     if proxy.config.end_polls_on_client_termination:
@@ -104,7 +107,7 @@ def _known(call: RpcCall) -> Session:
 
 
 def _is_forgotten(proxy: Proxy, session: Session, group: str) -> bool:
-    """Whether a broker has forgotten the client, whose settings are remembered for longer here than upstream does."""
+    """True if a broker has dropped the client. Its session lives longer here than in upstream."""
     return not all(broker.clients.is_consumer(group, session.client_id) for broker in proxy.routes.masters)
 
 
@@ -113,7 +116,7 @@ def _language(call: RpcCall) -> str:
 
 
 def heartbeat(call: RpcCall, request: sv.HeartbeatRequest) -> None:
-    """The client lives; what it is follows from its settings, not from the request."""
+    """Keep a client registered. Its settings, not the request, define its groups and subscriptions."""
     session = _known(call)
     if not session.is_producer:
         group = call.proxy.group_name(request.group)
@@ -128,12 +131,12 @@ def heartbeat(call: RpcCall, request: sv.HeartbeatRequest) -> None:
 
 
 def notify_client_termination(call: RpcCall, request: sv.NotifyClientTerminationRequest) -> None:
-    """The client leaves its groups, and messages that it took with auto_renew come back."""
-    _language(call)  # before the client is looked for, other than a heartbeat's
+    """Remove a client from its groups and make the messages that it received with auto_renew visible."""
+    _language(call)  # before the client is looked up, unlike in a heartbeat
     session = _known(call)
     proxy = call.proxy
     name = call.rpc.name
-    # Gone even if the group is refused below, as upstream has it.
+    # As in upstream, the session ends even if the group is rejected below.
     proxy.sessions.end(call.client_id)
     if session.is_producer:
         for topic in session.settings.publishing.topics:

@@ -1,4 +1,7 @@
-"""ForwardMessageToDeadLetterQueue: a consumer gives a message up. Source: ForwardMessageToDLQActivity (5.3.3)."""
+"""ForwardMessageToDeadLetterQueue: move a message to the dead letter queue.
+
+Source: ForwardMessageToDLQActivity (5.3.3).
+"""
 
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -14,11 +17,11 @@ from ..rules.status import Refusal, proxy_exception, status, thrown_by_broker
 
 _AT_ONCE = -1
 _DONE = status(pb.OK, "0")
-"""Upstream puts the broker's response code where others have `OK`."""
+"""Upstream's text is the broker's response code, where other RPCs have `OK`."""
 
 
 def forward_message_to_dead_letter_queue(call: RpcCall, request: sv.ForwardMessageToDeadLetterQueueRequest) -> None:
-    """Copy a message into the dead letter queue of its group, then acknowledge it; the time left plays no part."""
+    """Copy a message into the dead letter queue of its group, then acknowledge it. An expired handle is accepted."""
     proxy = call.proxy
     topic = proxy.topic_name(request.topic)
     group = proxy.group_name(request.group)

@@ -1,4 +1,4 @@
-"""ChangeInvisibleDuration: hide a message for another while. Source: ChangeInvisibleDurationActivity (5.3.3)."""
+"""ChangeInvisibleDuration: change when a message becomes visible. Source: ChangeInvisibleDurationActivity (5.3.3)."""
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult, ChangeInvisibleTime
@@ -14,7 +14,10 @@ from ..rules.status import OK, Refusal
 
 
 def change_invisible_duration(call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> Ask:
-    """A message becomes visible a given time from now; the handle in the answer is the one to use from then on."""
+    """Make a message visible after a new duration, counted from now.
+
+    The response has the handle for further requests.
+    """
     proxy = call.proxy
     topic = proxy.topic_name(request.topic)
     group = proxy.group_name(request.group)

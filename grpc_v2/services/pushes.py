@@ -1,4 +1,4 @@
-"""What a broker has for a client that came by gRPC. Source: ProxyChannel.writeAndFlush (5.3.3)."""
+"""Server-initiated commands for gRPC clients. Source: ProxyChannel.writeAndFlush (5.3.3)."""
 
 from rocketmq_testkit.emulator.gate.effects import AskToConsume, CheckTransactionState, Effect
 
@@ -9,7 +9,7 @@ from .verification import ask_to_consume
 
 
 def pushed(proxy: Proxy, channel: SessionChannel, effect: Effect) -> None:
-    """Put it on the client's telemetry stream; what gRPC clients do not know is passed over."""
+    """Send an effect on the client's telemetry stream. Effects without a gRPC command are ignored."""
     if isinstance(effect, CheckTransactionState):
         check_transaction(proxy, channel, effect)
     elif isinstance(effect, AskToConsume):

@@ -1,4 +1,4 @@
-"""RecallMessage: take back a timed message. Source: RecallMessageActivity (5.3.3)."""
+"""RecallMessage: recall a timed message. Source: RecallMessageActivity (5.3.3)."""
 
 import binascii
 from base64 import urlsafe_b64decode
@@ -13,7 +13,7 @@ from ..rules.status import OK
 
 
 def recall_message(call: RpcCall, request: sv.RecallMessageRequest) -> Ask:
-    """Take back a message that is not due yet, by the handle that its send answered."""
+    """Recall a message before it is delivered, by the handle in the response to its send."""
     proxy = call.proxy
     topic = proxy.topic_name(request.topic)
     proxy.routes.check_type(topic, "DELAY")
@@ -22,7 +22,7 @@ def recall_message(call: RpcCall, request: sv.RecallMessageRequest) -> Ask:
 
 
 def _broker_name(handle: str) -> str:
-    """The broker that a handle names, empty when it cannot be read: any broker can refuse it then."""
+    """Return the broker name in a handle. Empty if the handle is invalid: any broker can reject it then."""
     try:
         parts = urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode().split(" ")
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""ReceiveMessage: a stream of a status, the messages and a delivery timestamp, after a long poll if need be.
+"""ReceiveMessage: respond with a status, the messages and a delivery timestamp, possibly after a long poll.
 
 Source: ReceiveMessageActivity, ReceiveMessageResponseStreamWriter, ConsumerProcessor, PopMessageResultFilterImpl
 (5.3.3).
@@ -40,7 +40,7 @@ _FOUND = sv.ReceiveMessageResponse(status=OK).SerializeToString()
 
 @dataclass(slots=True)
 class _Terms:
-    """What a client's settings and group say about its receives."""
+    """The parameters of a client's receives, from its settings and its group."""
 
     in_order: bool
     max_attempts: int
@@ -61,7 +61,7 @@ class _Receive:
 
 @dataclass(slots=True)
 class _Found:
-    """A message that a broker has found. `reconsume_times`: how often it was delivered before."""
+    """A message that a broker returned. `reconsume_times` counts earlier deliveries."""
 
     handle: ReceiptHandle
     record: records.Record
@@ -69,7 +69,7 @@ class _Found:
 
 
 def receive_message(call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
-    """Take messages of a topic for a while, or wait for them."""
+    """Receive messages of a topic and make them invisible for a duration, or wait for messages."""
     proxy = call.proxy
     config = proxy.config
     terms = _terms(call, request.group.name)
@@ -114,7 +114,7 @@ def receive_message(call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
 
 
 def _terms(call: RpcCall, requested_group: str) -> _Terms:
-    """By the client's settings; without any, by the group that it asks for."""
+    """Return the parameters from the client's settings, or from the requested group if it sent none."""
     session = call.session
     settings = session.settings if session is not None else None
     if settings is None:
@@ -140,9 +140,10 @@ def _subscription(topic: str, wanted: pb.FilterExpression) -> SubscriptionData:
 
 
 def _hand_out(receive: _Receive, broker: "Broker", result: PopResult) -> bool:
-    """Send what a broker found, as far as it is for this client; False when nothing is, or nobody is there any more.
+    """Send the messages of a broker that are for this client.
 
-    What nobody is there for stays hidden for its time: upstream means to give it back, but fails before it does.
+    Returns False if none is, or if the client has cancelled. In the latter case the messages stay invisible for their
+    invisible duration: upstream intends to make them visible, but fails before it does.
     """
     call = receive.call
     counts = _order_counts(result.order_count_info)
@@ -181,7 +182,10 @@ def _handle(broker: "Broker", result: PopResult, popped: PoppedMessage) -> Recei
 
 
 def _fits(receive: _Receive, broker: "Broker", found: _Found) -> bool:
-    """Whether a message is for this client; it is done with here when not, or when it was delivered too often."""
+    """True if a message is for this client.
+
+    Otherwise it is acknowledged here, or moved to the dead letter queue if it was delivered too often.
+    """
     tags = receive.subscription.tags
     if tags and found.record.property_map().get(props.TAGS) not in tags:
         _acknowledge(receive, broker, found.handle)
@@ -193,9 +197,10 @@ def _fits(receive: _Receive, broker: "Broker", found: _Found) -> bool:
 
 
 def _renewing(receive: _Receive) -> Session | None:
-    """Who holds what is handed out with auto_renew; None where that is not asked for, or nobody has sent settings.
+    """Return the session that holds messages received with auto_renew, None without auto_renew or without settings.
 
-    Raises Refusal when the client has left meanwhile: what was found stays hidden for its time, as upstream has it.
+    Raises Refusal if the client has left meanwhile. As in upstream, the messages then stay invisible for their
+    invisible duration.
     """
     call = receive.call
     if not receive.auto_renew or call.session is None:
@@ -207,7 +212,7 @@ def _renewing(receive: _Receive) -> Session | None:
 
 
 def _frame(receive: _Receive, found: _Found, session: Session | None) -> bytes:
-    """The frame of a message, which is remembered for who holds it."""
+    """Encode the frame of a message, and store the message for renewal in a session, if there is one."""
     proxy = receive.call.proxy
     handle = found.handle
     response = sv.ReceiveMessageResponse()
@@ -223,10 +228,10 @@ def _frame(receive: _Receive, found: _Found, session: Session | None) -> bytes:
 
 
 def _order_counts(info: str | None) -> dict[tuple[int, int], int]:
-    """(topic digit, queue id) -> earlier deliveries, for ordered pops; one count for all messages of a queue.
+    """Parse order counts: (topic digit, queue id) -> earlier deliveries, one count for all messages of a queue.
 
-    Upstream's LOCAL proxy reads the count of the queue, `<digit> <queue> <count>`, and not those of single messages
-    (`<digit> qo<queue>%<offset> <count>`).
+    Upstream's LOCAL proxy uses the count of the queue, `<digit> <queue> <count>`, and ignores the counts of single
+    messages (`<digit> qo<queue>%<offset> <count>`).
     """
     found = {}
     for entry in info.split(";") if info else ():
@@ -264,7 +269,7 @@ def _tell(receive: _Receive, broker: "Broker", operation: AckMessage | SendMessa
 
 
 def _finish(call: RpcCall) -> None:
-    """The last frame, after errors too, and the end of the stream."""
+    """Send the last frame, which also follows an error, and end the stream."""
     last = sv.ReceiveMessageResponse()
     set_timestamp(last.delivery_timestamp, call.proxy.now_ms)
     call.server_call.send(last.SerializeToString())

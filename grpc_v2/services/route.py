@@ -1,4 +1,4 @@
-"""QueryRoute and QueryAssignment: where a topic lives, as clients are told.
+"""QueryRoute and QueryAssignment: the brokers and queues of a topic for clients.
 
 Source: RouteActivity (5.3.3).
 """
@@ -34,7 +34,7 @@ def _unknown(request: sv.QueryRouteRequest | sv.QueryAssignmentRequest, error: E
 
 
 def query_route(call: RpcCall, request: sv.QueryRouteRequest) -> Ask:
-    """The queues of a topic, with their permissions, message types and the address of their broker."""
+    """Return the queues of a topic with their permissions, message types and broker addresses."""
     topic = call.proxy.topic_name(request.topic)
     check_endpoints(request.endpoints)
     return call.proxy.engine.name_server, GetRouteInfo(topic)
@@ -57,7 +57,7 @@ def _route_answer(call: RpcCall, request: sv.QueryRouteRequest, route: RouteResu
 
 
 def queue_permissions(perm: int, read: int, write: int) -> Iterator[pb.Permission]:
-    """One permission for each queue, in upstream's order: reading only, writing only, both, or none at all."""
+    """Yield one permission per queue, in upstream's order: read only, write only, both, or none at all."""
     readable, writable = bool(perm & PERM_READ), bool(perm & PERM_WRITE)
     both = min(read, write) if readable and writable else 0
     for count, permission in (
@@ -77,7 +77,7 @@ def _fill_broker(broker: pb.Broker, call: RpcCall, name: str, broker_id: int, as
 
 
 def query_assignment(call: RpcCall, request: sv.QueryAssignmentRequest) -> Ask:
-    """What a push consumer receives from: any queue of each broker, or each queue for a group in order."""
+    """Return the queues of a push consumer: any queue of each broker, or each queue if its group is ordered."""
     topic = call.proxy.topic_name(request.topic)
     call.proxy.group_name(request.group)
     check_endpoints(request.endpoints)

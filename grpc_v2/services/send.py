@@ -1,4 +1,4 @@
-"""SendMessage: one message, or several of one topic as a batch.
+"""SendMessage: one message, or several messages of one topic as a batch.
 
 Source: SendMessageActivity, ProducerProcessor, LocalMessageService (5.3.3).
 """
@@ -30,7 +30,7 @@ _MESSAGE_ILLEGAL = (
 
 
 def send_message(call: RpcCall, request: sv.SendMessageRequest) -> None:
-    """Store messages of one topic; the answer has one entry, whatever their number."""
+    """Store messages of one topic. The response has one entry, regardless of their number."""
     messages = request.messages
     if not messages:
         raise Refusal(pb.MESSAGE_CORRUPTED, "no message to send")
@@ -57,7 +57,7 @@ def send_message(call: RpcCall, request: sv.SendMessageRequest) -> None:
         encoded = encode_batch(checked)
         if encoded is None:
             raise proxy_exception(pb.INTERNAL_SERVER_ERROR, _MESSAGE_ILLEGAL)
-        # The batch carries the first message's properties, and the broker adds them to every message.
+        # The batch has the first message's properties, and the broker adds them to every message.
         body, properties = encoded, dict(properties)
     else:
         broker, queue_id = proxy.routes.write_queue(topic, properties.get(props.SHARDING_KEY, ""))

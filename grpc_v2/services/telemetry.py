@@ -1,8 +1,7 @@
-"""Telemetry: the stream on which a client sends its settings and gets commands. Source: ClientActivity (5.3.3).
+"""Telemetry: the stream on which a client sends its settings and receives commands. Source: ClientActivity (5.3.3).
 
-Each settings command is answered at once on the same stream. The first one of a stream is answered again a little
-later: some clients wait for the answer only after they have done other things, and lose one that comes before (see
-`deviations`).
+Each settings command gets a response at once on the same stream. The response to the first one of a stream is repeated
+a little later: some clients start to wait for it only after other work, and lose an early response (see `deviations`).
 """
 
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
@@ -24,11 +23,11 @@ from .clients import consume_type, register, subscriptions
 from .verification import take_result
 
 _FAILED = "process client telemetryCommand failed. "
-_LAST_KNOWN_TYPE = pb.PULL_CONSUMER  # 5.3.3 was built against messages that end here
+_LAST_KNOWN_TYPE = pb.PULL_CONSUMER  # the last client type in the proto files of 5.3.3
 
 
 def telemetry(call: RpcCall, _request: None) -> None:
-    """Take settings and answer them; carry transaction checks to producers, and messages to be consumed directly."""
+    """Store settings and respond to them. Send transaction checks to producers, and messages to verify to consumers."""
     stream = _Stream(call)
     call.server_call.on_message = lambda command: call.guard(stream.take, command)
     call.server_call.on_half_close = lambda: call.guard(stream.end)
@@ -46,7 +45,10 @@ class _Stream:
         self._fresh = True
 
     def take(self, command: sv.TelemetryCommand) -> None:
-        """A command of the client: settings, or the result of a direct consumption; others do nothing."""
+        """Handle a command of the client: settings, or the result of a direct consumption.
+
+        Other commands are ignored.
+        """
         call = self._call
         call.proxy.tick()
         if (denied := self._turned_away(command)) is not None:
@@ -73,12 +75,12 @@ class _Stream:
         return Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID) if is_blank(call.client_id) else None
 
     def end(self) -> None:
-        """The client has sent its last command, so there will be no more answers."""
+        """End the stream, because the client has sent its last command."""
         self._call.server_call.finish()
         self.forget()
 
     def forget(self) -> None:
-        """The stream is gone; the client may still be there."""
+        """Detach the closed stream from its session, which may continue."""
         session, self._session = self._session, None
         if session is not None:
             self._call.proxy.tick()
@@ -115,7 +117,7 @@ class _Stream:
 
 
 def _check(call: RpcCall, settings: pb.Settings, language: str) -> str | None:
-    """The group of a consumer's settings, None for a producer's; StreamRefusal for what upstream refuses."""
+    """Validate settings and return a consumer's group, None for a producer. Raises StreamRefusal as upstream does."""
     kind = settings.WhichOneof("pub_sub")
     if kind is None:
         raise StreamRefusal(StatusCode.INVALID_ARGUMENT, "there is no publishing or subscription data in settings")
@@ -152,7 +154,7 @@ def _check_type(client_type: int) -> None:
 
 
 def _refuse(call: RpcCall, refusal: Refusal) -> None:
-    """Our own bug: there is nothing of upstream's to say."""
+    """End the stream after an unexpected exception. Upstream has no text for it."""
     call.server_call.finish(StatusCode.INTERNAL, _FAILED + refusal.message)
 
 

@@ -1,4 +1,4 @@
-"""EndTransaction, and the check that a broker sends to a producer. Source: EndTransactionActivity (5.3.3)."""
+"""EndTransaction, and the transaction check of a producer by a broker. Source: EndTransactionActivity (5.3.3)."""
 
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.gate.gate import Outcome
@@ -21,7 +21,10 @@ _UNKNOWN = 0
 
 
 def end_transaction(call: RpcCall, request: sv.EndTransactionRequest) -> None:
-    """Commit or roll back a half message; other resolutions use up the transaction id and decide nothing."""
+    """Commit or roll back a half message.
+
+    Other resolutions consume the transaction id without ending the transaction.
+    """
     proxy = call.proxy
     topic = proxy.topic_name(request.topic)
     transaction_id = request.transaction_id
@@ -42,14 +45,15 @@ def end_transaction(call: RpcCall, request: sv.EndTransactionRequest) -> None:
     )
 
     def ended(_outcome: Outcome) -> None:
-        # Oneway in upstream: what the broker makes of it is passed over, but it is done on the thread of the request.
+        # In upstream the request to the broker is oneway, so its outcome is ignored; but it runs on the request's
+        # thread.
         call.reply(sv.EndTransactionResponse(status=OK))
 
     call.ask(proxy.routes.named(data.broker_name), operation, ended)
 
 
 def check_transaction(proxy: Proxy, channel: SessionChannel, effect: CheckTransactionState) -> None:
-    """Ask a producer, on its newest telemetry stream, what became of a half message."""
+    """Send a check of a half message's transaction to a producer, on its newest telemetry stream."""
     record = records.decode(effect.record)
     transaction_id = record.property_map().get(props.TRANSACTION_ID) or effect.transaction_id
     now_ms = proxy.now_ms

@@ -1,7 +1,7 @@
-"""Direct consumption: a broker has a consumer's listener called with a stored message, over telemetry.
+"""Direct consumption: a broker makes a consumer's listener process a stored message, over telemetry.
 
-Questions for the running info of a client are answered by nobody: 5.3.3 never passes them on, because the proxy finds
-no header at the broker's request. Source: GrpcClientChannel, ClientActivity, LocalProxyRelayService (5.3.3).
+Requests for the running info of a client get no response: 5.3.3 never forwards them, because its proxy finds no header
+in the broker's request. Source: GrpcClientChannel, ClientActivity, LocalProxyRelayService (5.3.3).
 """
 
 import orjson
@@ -26,7 +26,7 @@ _RESULTS = {
 
 
 def ask_to_consume(proxy: Proxy, channel: SessionChannel, effect: AskToConsume) -> None:
-    """Ask a consumer, on its newest telemetry stream, to consume a message; without a stream nobody will answer."""
+    """Send a message to a consumer's newest telemetry stream to be consumed. Without a stream the request times out."""
     broker = proxy.routes.named(effect.ext_fields.get("brokerName", ""))
 
     def answered(result: RelayResult) -> None:
@@ -44,7 +44,7 @@ def ask_to_consume(proxy: Proxy, channel: SessionChannel, effect: AskToConsume) 
 
 
 def take_result(proxy: Proxy, command: sv.TelemetryCommand) -> None:
-    """A consumer says how it went, by the status of its command; what nobody asked for is passed over."""
+    """Handle a consumer's result, which is the status of its command. A result with an unknown nonce is ignored."""
     then = proxy.questions.take(command.verify_message_result.nonce)
     if then is None:
         return

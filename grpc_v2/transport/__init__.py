@@ -1,7 +1,8 @@
-"""gRPC server over HTTP/2 on Twisted, with a frame loop of its own.
+"""A gRPC server over HTTP/2 on Twisted, with its own frame loop.
 
-The import of this package loads neither Twisted nor protobuf: `protocol` is the one module that knows Twisted,
-`health` and `reflection` are the ones that know protobuf.  Everything else is sans-IO and can be driven from bytes.
+Importing this package loads neither Twisted nor protobuf. `twisted_server` is the only module that knows Twisted;
+`grpc.health`, `grpc.reflection` and `grpc.descriptors` are the only ones that know protobuf. All other modules are
+sans-IO: tests feed them bytes. It must not know RocketMQ.
 """
 
 from .grpc.call import Abort, ServerCall

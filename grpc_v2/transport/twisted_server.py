@@ -1,6 +1,6 @@
-"""The gRPC server on Twisted: the one module of the transport that knows sockets and the reactor.
+"""The gRPC server on Twisted. No other module of the transport knows sockets and the reactor.
 
-Plaintext HTTP/2 with prior knowledge.  TLS (ALPN `h2`) is wrapped around it by whoever listens.
+It serves plaintext HTTP/2 with prior knowledge. The code that listens adds TLS (ALPN `h2`) around it.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ def _nobody_turned_away(_peer: tuple[str, int], _local: tuple[str, int], _first:
 
 
 class Timer(Protocol):
-    """A call that the clock will make."""
+    """A delayed call."""
 
     def getTime(self) -> float:
-        """When, in the clock's seconds."""
+        """Return the time of the call, in the clock's seconds."""
 
     def cancel(self) -> None:
-        """Not at all."""
+        """Cancel the call."""
 
 
 class Clock(Protocol):
-    """The part of a reactor that knows the time (IReactorTime, in a form that type checkers understand)."""
+    """The time-keeping part of a reactor (IReactorTime, in a form that type checkers understand)."""
 
     def seconds(self) -> float:
-        """Now."""
+        """Return the current time."""
 
-    # Any: whatever the callable takes.
+    # Any: the arguments of the callable.
     def callLater(self, delay: float, callable: Callable[..., Any], *args: Any, **kwargs: Any) -> Timer:  # noqa: A002  # Twisted's name
-        """Have `callable` called in `delay` seconds."""
+        """Call `callable` after `delay` seconds."""
 
 
 class _Transport(Protocol):
-    """What is asked of a transport (several interfaces of Twisted, likewise)."""
+    """The used methods of a transport (from several interfaces of Twisted)."""
 
     def write(self, data: bytes) -> None: ...
     def loseConnection(self) -> None: ...
@@ -77,9 +77,9 @@ class _Transport(Protocol):
 class GrpcServerProtocol(protocol.Protocol):
     """One connection of a client.
 
-    Output goes to the socket at once when nothing waits before it: an answer then costs one system call, and the
-    reactor need not watch the socket for room.  Otherwise it waits in Twisted's buffer, and when the client leaves too
-    much of it unread, nothing more is read from the client either.
+    Output is written to the socket at once if nothing is queued before it. A response then costs one system call, and
+    the reactor does not need to watch the socket for writing. Otherwise output waits in Twisted's buffer. If the client
+    leaves too much of it unread, the server stops reading from the client.
     """
 
     factory: GrpcServerFactory
@@ -88,16 +88,16 @@ class GrpcServerProtocol(protocol.Protocol):
         self.factory = factory
         self._closed = False
         self._first = b""
-        # Twisted's buffer has output that is not yet in the socket, so many bytes as far as is known.
+        # True if Twisted's buffer may hold unsent output; `_unread_bytes` counts it as far as known.
         self._buffered = False
         self._unread_bytes = 0
         self._paused = False
 
     def connectionMade(self) -> None:
-        """Build the connection for the transport, and greet the client."""
+        """Create the connection for the transport, and send the preface."""
         transport = self._transport = cast(_Transport, self.transport)
         secure = bool(ISSLTransport.providedBy(transport))
-        # A TLS transport must encrypt first; one that is no socket (in memory) has nothing to gain.
+        # A TLS transport must encrypt first, and a transport without a socket (in memory) gains nothing.
         self._socket = transport if isinstance(transport, TcpConnection) and not secure else None
         if ITCPTransport.providedBy(transport):
             transport.setTcpNoDelay(True)
@@ -107,7 +107,8 @@ class GrpcServerProtocol(protocol.Protocol):
         self._session = GrpcSession(factory.methods, context, factory.deadlines)
         self._connection = Http2Connection(self._session, factory.limits, self._on_output)
         if IConsumer.providedBy(transport):
-            # A socket asks for more whenever its buffer is empty, a TLS transport tells when it is full and when empty.
+            # A socket requests more output whenever its buffer is empty; a TLS transport pauses and resumes its
+            # producer.
             transport.registerProducer(self, streaming=self._socket is None)
         factory.opened(self)
         self._connection.open()
@@ -116,7 +117,7 @@ class GrpcServerProtocol(protocol.Protocol):
         self._flush()
 
     def dataReceived(self, data: bytes) -> None:
-        """Serve what the client sent, and write all answers at once."""
+        """Process received bytes, and write all responses at once."""
         factory = self.factory
         now = factory.clock.seconds()
         if not self._first:
@@ -134,33 +135,33 @@ class GrpcServerProtocol(protocol.Protocol):
         self._flush()
 
     def connectionLost(self, reason: Failure = protocol.connectionDone) -> None:
-        """Tell every open call that its client is gone."""
+        """Cancel every open call, because its client has disconnected."""
         self._closed = True
         self._connection.lost(reason.getErrorMessage())
         self.factory.closed(self)
 
     def drain(self) -> None:
-        """Ask the client to go elsewhere, and close once its calls are answered."""
+        """Send GOAWAY to the client, and close after its calls are complete."""
         self._connection.drain()
 
     def cut(self) -> None:
-        """Close now, calls or not."""
+        """Close now, even with open calls."""
         self._connection.go_away(ErrorCode.NO_ERROR)
         self._connection.close(Closing.AFTER_OUTPUT)
         if self._buffered:
-            # The client does not read; waiting for it would be for ever.
+            # The client does not read, so waiting for it could last forever.
             self._transport.abortConnection()
 
     def abort(self) -> None:
-        """Close now without a word, as a process that dies does."""
+        """Close now without GOAWAY, as in a crash."""
         self._transport.abortConnection()
 
     def pauseProducing(self) -> None:
-        """Learn that the transport's buffer is full."""
+        """Handle a full buffer of the transport."""
         self._buffered = True
 
     def resumeProducing(self) -> None:
-        """Learn that the transport's buffer is empty."""
+        """Handle an empty buffer of the transport."""
         self._buffered = False
         self._unread_bytes = 0
         if self._paused:
@@ -168,7 +169,7 @@ class GrpcServerProtocol(protocol.Protocol):
             self._transport.resumeProducing()
 
     def stopProducing(self) -> None:
-        """Learn that the transport takes nothing more."""
+        """Handle a transport that accepts no more output."""
         self._buffered = False
 
     def _on_output(self, final: bool) -> None:
@@ -190,7 +191,7 @@ class GrpcServerProtocol(protocol.Protocol):
                 sent = socket.writeSomeData(data)
                 if sent == len(data):
                     return
-                # A broken socket says so again to the next one who tries, who then ends the connection.
+                # A broken socket fails again on the next write, which then ends the connection.
                 if isinstance(sent, int) and sent > 0:
                     data = data[sent:]
             self._buffered = True
@@ -213,7 +214,7 @@ class GrpcServerProtocol(protocol.Protocol):
             transport.abortConnection()
             return
         if IConsumer.providedBy(transport):
-            # A transport with a producer would wait for its last word.
+            # A transport with a producer would wait for the producer before it closes.
             transport.unregisterProducer()
         transport.loseConnection()
 
@@ -223,14 +224,16 @@ class GrpcServerProtocol(protocol.Protocol):
 
 
 class GrpcServerFactory(protocol.Factory):
-    """Builds the server's half of each connection.
+    """Creates the server side of each connection.
 
-    `methods` are all that is served, each path once.  `log` takes one line for each connection given up, and one with
-    a traceback for each handler that raised; by default they go to the logger of this package as warnings.
-    `max_message_bytes` is a short way to the one limit that is set most often.  `clock` is the reactor in use.
-    `on_refused` is called with each call that ends without a handler's answer. `turned_away` is called with both ends
-    and the first bytes of a connection that failed, and returns True if it has warned about a client that speaks
-    another protocol; then nothing is logged.
+    - `methods` are all served methods, each path once.
+    - `log` takes one line for each failed connection, and one with a traceback for each handler that raised. By default
+      they are warnings of this package's logger.
+    - `max_message_bytes` sets the most common limit without a `limits` object.
+    - `clock` is the reactor in use.
+    - `on_refused` is called with each call that ends without a response of its handler.
+    - `turned_away` is called with both ends and the first bytes of a failed connection. It returns True if it has
+      warned about a client that speaks another protocol. The connection is then not logged.
     """
 
     noisy = False
@@ -263,18 +266,18 @@ class GrpcServerFactory(protocol.Factory):
         self.connections: set[GrpcServerProtocol] = set()
         self._timer: Timer | None = None
         self._grace: Timer | None = None
-        # Who waits for the end; not empty once it has been asked for.
+        # Pending results of `shutdown`. Not empty after the first call of it.
         self._stopped: list[Deferred[None]] = []
 
     def buildProtocol(self, addr: IAddress | None) -> protocol.Protocol:
-        """Return a protocol for a connection that was accepted; after `shutdown` it is turned away at once."""
+        """Return a protocol for an accepted connection. After `shutdown` it closes at once."""
         return GrpcServerProtocol(self)
 
     def shutdown(self, grace_s: float = 0.0) -> Deferred[None]:
-        """End all connections with GOAWAY, and fire when they are gone.
+        """Close all connections with GOAWAY. The result fires when they are closed.
 
-        Open calls have `grace_s` seconds for their answers; after that their connections are closed.  The port is
-        the caller's, who stops listening first.  A further call replaces the grace of the one before.
+        Open calls have `grace_s` seconds to complete; then their connections are closed. The caller owns the port and
+        must stop listening first. A further call replaces the grace period of the previous one.
         """
         stopped: Deferred[None] = Deferred()
         self._stopped.append(stopped)
@@ -291,26 +294,26 @@ class GrpcServerFactory(protocol.Factory):
         return stopped
 
     def abort_connections(self) -> None:
-        """Close all connections without a word; new ones are taken."""
+        """Close all connections without GOAWAY. New ones are accepted."""
         for connection in list(self.connections):
             connection.abort()
 
     @property
     def stopping(self) -> bool:
-        """Whether new connections are turned away."""
+        """True if new connections are closed at once."""
         return bool(self._stopped)
 
     def opened(self, connection: GrpcServerProtocol) -> None:
-        """Count a connection."""
+        """Add a connection."""
         self.connections.add(connection)
 
     def closed(self, connection: GrpcServerProtocol) -> None:
-        """Stop counting a connection."""
+        """Remove a connection."""
         self.connections.discard(connection)
         self._settle_shutdown()
 
     def watch_deadlines(self) -> None:
-        """Have the clock call when the next deadline is due."""
+        """Schedule a call of the clock at the next deadline."""
         due = self.deadlines.next_due
         if due is None:
             return
@@ -344,5 +347,5 @@ class GrpcServerFactory(protocol.Factory):
 
 
 def _host_and_port(address: IAddress) -> tuple[str, int]:
-    """Return the two parts of an internet address, blanks for one that has none."""
+    """Return the (host, port) of an internet address, ("", 0) for an address of another kind."""
     return str(getattr(address, "host", "")), int(getattr(address, "port", 0))

@@ -1,8 +1,8 @@
-"""JSON bodies declared as classes of fields, and read as fastjson reads its beans.
+"""Declare JSON bodies as classes of fields, and read them as fastjson reads its beans.
 
 A body is a class decorated with `@bean`; its fields are declared like those of a custom header. `parse` reads the body
-of a request, `read` an object within one. A value that its field cannot hold is refused with fastjson's exception;
-null and an absent member leave the default. Source: JavaBeanDeserializer (fastjson 1.2.83).
+of a request, `read` an object inside a body. A value that does not fit its field is rejected with fastjson's exception.
+A null or absent member leaves the field at its default. Source: JavaBeanDeserializer (fastjson 1.2.83).
 """
 
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ class BeanField(NamedTuple):
 
 
 class _LateFields:
-    """Computes FIELDS of a class when they are first needed."""
+    """Computes FIELDS of a class on first access."""
 
     def __get__(self, instance: object, cls: "type[Bean]") -> tuple[BeanField, ...]:
         cls.FIELDS = tuple(BeanField(each, _reader(each.hint)) for each in wire_fields(cls))
@@ -44,23 +44,23 @@ class _LateFields:
 
 
 class Bean:
-    """Base of JSON bodies. Subclasses are declared with `@bean`."""
+    """Base class of JSON bodies. Subclasses are declared with `@bean`."""
 
     __slots__ = ()
     __repr__ = shown
     __eq__ = equal
-    __hash__ = None  # type: ignore[assignment]  # its objects can be changed
+    __hash__ = None  # type: ignore[assignment]  # instances are mutable
 
     FIELDS: ClassVar[tuple[BeanField, ...]] = ()
     MISSING: ClassVar[str] = ""
-    """The remark for a request without this body; if empty, such a request is read as `{}`."""
+    """The remark of the error response to a request without this body. If empty, such a request is read as `{}`."""
 
     NULL: ClassVar[str] = NULL_KEY
-    """The remark for a body without a required member."""
+    """The remark of the error response to a body without a required member."""
 
     @classmethod
     def parse(cls, body: bytes) -> Self:
-        """The value of a request's body. Errors: SYSTEM_ERROR (no body, no object, a member that does not fit)."""
+        """Read a request's body. Raises SYSTEM_ERROR (no body, not an object, a member that does not fit)."""
         found = loads(body) if body else None
         if _is_null(found):
             if cls.MISSING:
@@ -72,7 +72,7 @@ class Bean:
 
     @classmethod
     def read(cls, members: Mapping[str, Any]) -> Self:
-        """The value of an object. Errors: SYSTEM_ERROR (a member that does not fit, a required one that is absent)."""
+        """Read an object. Raises SYSTEM_ERROR (a member that does not fit, a required member that is absent)."""
         found = {}
         for declared, read in cls.FIELDS:
             given = members.get(declared.name)
@@ -94,9 +94,9 @@ class Bean:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(wire, field))
 def bean(cls: type[B]) -> type[B]:
-    """Make a class of annotated fields a body: a slotted dataclass whose fields are read when they are needed."""
+    """Make a class of annotated fields a body: a slotted dataclass that computes FIELDS on first access."""
     made = dataclass(slots=True, kw_only=True, repr=False, eq=False)(cls)
-    made.FIELDS = _LateFields()  # type: ignore[assignment]  # it computes them
+    made.FIELDS = _LateFields()  # type: ignore[assignment]  # computes FIELDS on first access
     return made
 
 
@@ -109,7 +109,7 @@ def _is_null(value: Any) -> bool:
 
 
 def _reader(hint: Any) -> Read:
-    """The function that reads values of a declared type."""
+    """Return the function that reads values of a declared type."""
     if hint is str:
         return values.text
     if hint is bool:

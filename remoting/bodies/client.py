@@ -1,4 +1,4 @@
-"""Bodies about clients: heartbeats, subscriptions, connections, locks.
+"""Bodies of requests about clients: heartbeats, subscriptions, connections, queue locks.
 
 Source: HeartbeatData, SubscriptionData, ConsumerConnection, ProducerConnection, LockBatchRequestBody (5.3.3).
 """
@@ -57,7 +57,7 @@ class SubscriptionBody(Bean):
 
 @bean
 class ConsumerBody(Bean):
-    """One consumer of a heartbeat."""
+    """A consumer group in a heartbeat."""
 
     group_name: str | None = None
     consume_type: ConsumeType = "CONSUME_PASSIVELY"
@@ -69,7 +69,7 @@ class ConsumerBody(Bean):
 
 @bean
 class ProducerBody(Bean):
-    """One producer of a heartbeat."""
+    """A producer group in a heartbeat."""
 
     group_name: str
 
@@ -89,7 +89,7 @@ class HeartbeatBody(Bean):
 
 @bean
 class QueueBody(Bean):
-    """A queue."""
+    """A message queue."""
 
     topic: str | None = None
     broker_name: str = ""
@@ -98,7 +98,7 @@ class QueueBody(Bean):
 
 @bean
 class LockBody(Bean):
-    """A request to lock queues."""
+    """A request to lock queues for a client of a group."""
 
     MISSING = null_body("LockBatchRequestBody.getConsumerGroup", "requestBody")
 
@@ -108,7 +108,7 @@ class LockBody(Bean):
 
     @property
     def queues(self) -> list[MessageQueue]:
-        """The queues."""
+        """Convert `mq_set` to message queues."""
         return [queue(each) for each in self.mq_set]
 
 
@@ -121,7 +121,7 @@ class UnlockBody(LockBody):
 
 @bean
 class CheckClientBody(Bean):
-    """A client's question whether its subscription is valid."""
+    """A client's request to validate its subscription."""
 
     MISSING = null_body("CheckClientRequestBody.getSubscriptionData", "requestBody")
 
@@ -131,7 +131,7 @@ class CheckClientBody(Bean):
 
 
 def heartbeat(body: HeartbeatBody, language: str, version: int) -> Heartbeat:
-    """The operation of a heartbeat; language and version are those of the request's header."""
+    """Make the heartbeat operation. `language` and `version` come from the request's header."""
     return Heartbeat(
         client_id=body.client_id,
         producer_groups=[each.group_name for each in body.producer_data_set],
@@ -144,7 +144,7 @@ def heartbeat(body: HeartbeatBody, language: str, version: int) -> Heartbeat:
 
 
 def consumer_data(body: ConsumerBody) -> ConsumerData:
-    """One consumer of a heartbeat. Errors: SYSTEM_ERROR for one without a group, a subscription without a topic."""
+    """Convert a consumer of a heartbeat. Raises SYSTEM_ERROR for a missing group, or a subscription without a topic."""
     if body.group_name is None or any(each.topic is None for each in body.subscription_data_set):
         raise EngineError(ResponseCode.SYSTEM_ERROR, NULL_KEY)
     return ConsumerData(
@@ -158,7 +158,7 @@ def consumer_data(body: ConsumerBody) -> ConsumerData:
 
 
 def subscription(body: SubscriptionBody) -> SubscriptionData:
-    """A subscription to one topic. Tag codes are stored as sent, including the wrong ones of old clients."""
+    """Convert a subscription to one topic. Tag codes are stored as sent, including the wrong ones of old clients."""
     return SubscriptionData(
         topic=body.topic or "",
         sub_string=body.sub_string or "",
@@ -171,7 +171,7 @@ def subscription(body: SubscriptionBody) -> SubscriptionData:
 
 
 def subscription_members(data: SubscriptionData) -> dict[str, Any]:
-    """A subscription as an object."""
+    """Return a subscription as a JSON object."""
     return {
         "classFilterMode": data.class_filter_mode,
         "codeSet": sorted(data.codes),
@@ -184,14 +184,15 @@ def subscription_members(data: SubscriptionData) -> dict[str, Any]:
 
 
 def queue(body: QueueBody) -> MessageQueue:
-    """A queue."""
+    """Convert a queue."""
     return MessageQueue(body.topic or "", body.broker_name, body.queue_id)
 
 
 def queue_offsets(body: bytes) -> Any:
-    """The queues and offsets of a client's GetConsumerStatusBody, to be written again; None if upstream cannot read it.
+    """Read queues and offsets from a client's GetConsumerStatusBody, and return them as JSON to be written again.
 
-    Source: Broker2Client.getConsumeStatus, which logs such a client and leaves it out.
+    Returns None if upstream cannot read the body. Source: Broker2Client.getConsumeStatus, which logs such a client and
+    omits it.
     """
     try:
         members = loads(body)
@@ -204,7 +205,7 @@ def queue_offsets(body: bytes) -> Any:
 
 
 def connection(client: ClientConnection) -> dict[str, Any]:
-    """One connection of a group."""
+    """Return a connection of a group as a JSON object."""
     return {
         "clientAddr": host_text(client.address),
         "clientId": client.client_id,
@@ -214,12 +215,12 @@ def connection(client: ClientConnection) -> dict[str, Any]:
 
 
 def _language(client: ClientConnection) -> dict[str, str]:
-    """Nothing for a language that upstream does not know."""
+    """Return the language member, or no member if upstream does not know the language."""
     return {"language": client.language} if client.language else {}
 
 
 def producer_info(client: ClientConnection) -> dict[str, Any]:
-    """One connection in the list of all producers. Source: ProducerInfo (5.3.3)."""
+    """Return a connection for the list of all producers. Source: ProducerInfo (5.3.3)."""
     return {
         "clientId": client.client_id,
         **_language(client),
@@ -230,7 +231,7 @@ def producer_info(client: ClientConnection) -> dict[str, Any]:
 
 
 def consumer_connection(result: ConsumerConnectionResult) -> bytes:
-    """A consumer group's connections and subscriptions."""
+    """Write a consumer group's connections and subscriptions."""
     return dumps(
         {
             "connectionSet": [connection(each) for each in result.connections],

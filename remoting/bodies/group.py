@@ -1,4 +1,4 @@
-"""Bodies about subscription groups.
+"""Bodies of requests about subscription groups.
 
 Source: SubscriptionGroupConfig, GroupRetryPolicy, ConsumeStats, QueryAssignmentResponseBody (5.3.3).
 """
@@ -33,7 +33,7 @@ MessageRequestMode = Annotated[Literal["PULL", "POP"], "org.apache.rocketmq.comm
 
 @bean
 class ExponentialPolicyBody(Bean):
-    """Delays that grow by a factor, in milliseconds."""
+    """A retry policy whose delays (ms) grow by a factor."""
 
     initial: Long = 5_000
     max: Long = 7_200_000
@@ -42,14 +42,14 @@ class ExponentialPolicyBody(Bean):
 
 @bean
 class CustomizedPolicyBody(Bean):
-    """Delays one by one, in milliseconds."""
+    """A retry policy with a list of delays, in milliseconds."""
 
     next: list[Long] | None = None
 
 
 @bean
 class RetryPolicyBody(Bean):
-    """The delays after which failed messages are redelivered."""
+    """The retry policy of a group: the delays after which failed messages are redelivered."""
 
     type: RetryPolicyType = "CUSTOMIZED"
     exponential_retry_policy: ExponentialPolicyBody | None = None
@@ -58,7 +58,7 @@ class RetryPolicyBody(Bean):
 
 @bean
 class GroupConfigBody(Bean):
-    """A group's configuration."""
+    """The configuration of a subscription group."""
 
     MISSING = null_body("SubscriptionGroupConfig.getGroupName", "config")
 
@@ -80,14 +80,14 @@ class GroupConfigBody(Bean):
 
 @bean
 class GroupListBody(Bean):
-    """Several groups' configurations."""
+    """The configurations of several groups."""
 
     MISSING = null_body("SubscriptionGroupList.getGroupConfigList", "subscriptionGroupList")
 
     group_config_list: list[GroupConfigBody] | None = None
 
     def configs(self) -> list[GroupConfig]:
-        """The configurations. Errors: SYSTEM_ERROR without a list, or a name."""
+        """Convert the configurations. Raises SYSTEM_ERROR for a missing list or a missing group name."""
         if self.group_config_list is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, null_list("groupConfigList"))
         return [config(each) for each in self.group_config_list]
@@ -95,7 +95,7 @@ class GroupListBody(Bean):
 
 @bean
 class AssignmentBody(Bean):
-    """A question for the queues that a client is to consume."""
+    """A client's request for the queues assigned to it."""
 
     MISSING = null_body("QueryAssignmentRequestBody.getTopic", "requestBody")
 
@@ -108,7 +108,7 @@ class AssignmentBody(Bean):
 
 @bean
 class RequestModeBody(Bean):
-    """Pull or pop for a group on a topic."""
+    """A request to set the message request mode (PULL or POP) of a group on a topic."""
 
     MISSING = null_body("SetMessageRequestModeRequestBody.getTopic", "requestBody")
 
@@ -119,7 +119,7 @@ class RequestModeBody(Bean):
 
 
 def config_members(config: GroupConfig) -> dict[str, Any]:
-    """A group's configuration as an object."""
+    """Return a group's configuration as a JSON object."""
     return {
         "attributes": config.attributes,
         "brokerId": config.broker_id,
@@ -139,7 +139,7 @@ def config_members(config: GroupConfig) -> dict[str, Any]:
 
 
 def config(body: GroupConfigBody) -> GroupConfig:
-    """A group's configuration. Errors: SYSTEM_ERROR without a name."""
+    """Convert a group's configuration. Raises SYSTEM_ERROR for a missing group name."""
     if body.group_name is None:
         raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")
     return GroupConfig(
@@ -161,7 +161,7 @@ def config(body: GroupConfigBody) -> GroupConfig:
 
 
 def all_groups(result: GroupsResult) -> bytes:
-    """All groups."""
+    """Write the configurations of all groups."""
     return dumps(
         {
             "dataVersion": data_version(result.version_counter, result.version_timestamp),
@@ -172,7 +172,7 @@ def all_groups(result: GroupsResult) -> bytes:
 
 
 def consume_stats(result: ConsumeStatsResult) -> bytes:
-    """A group's progress by queue."""
+    """Write a group's progress by queue."""
     items = (
         (
             queue,
@@ -189,7 +189,7 @@ def consume_stats(result: ConsumeStatsResult) -> bytes:
 
 
 def subscription(result: SubscriptionResult) -> bytes:
-    """A group's subscription to a topic, which is left out where there is none."""
+    """Write a group's subscription to a topic. A missing subscription is omitted."""
     members: dict[str, Any] = {"group": result.group, "topic": result.topic}
     if result.subscription is not None:
         members["subscriptionData"] = subscription_members(result.subscription)
@@ -197,7 +197,7 @@ def subscription(result: SubscriptionResult) -> bytes:
 
 
 def consume_time_span(result: ConsumeTimeSpanResult) -> bytes:
-    """Store times by queue, as numbers and as texts, the latter in UTC."""
+    """Write the consume time spans by queue. Store times are written as numbers and as text, the latter in UTC."""
     return dumps(
         {
             "consumeTimeSpanSet": [
@@ -223,7 +223,7 @@ def _time_text(timestamp: int) -> str:
 
 
 def assignments(result: AssignmentResult) -> bytes:
-    """Assigned queues; an empty object leaves the client's assignment as it is."""
+    """Write the assigned queues. An empty object leaves the client's assignment unchanged."""
     if result.assignments is None:
         return b"{}"
     return dumps(

@@ -1,4 +1,4 @@
-"""Bodies about mappings of static topics. Source: TopicQueueMappingDetail, LogicQueueMappingItem (5.3.3)."""
+"""Bodies of static topic mappings. Source: TopicQueueMappingDetail, LogicQueueMappingItem (5.3.3)."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -13,9 +13,10 @@ from .writing import number_map
 
 
 def members(mapping: QueueMapping, *, whole: bool, strict: bool = False) -> dict[str, Any]:
-    """A mapping as an object: for routes who leads which queue now, for administrators (`whole`) all parts instead.
+    """Return a mapping as a JSON object.
 
-    `strict`: valid JSON, the numbers of queues are quoted.
+    With `whole` (for administrators) it has all segments of each queue; otherwise (for routes) the current leader of
+    each queue. With `strict` it is valid JSON: queue numbers are quoted.
     """
     found: dict[str, Any] = {
         "bname": mapping.broker_name,
@@ -48,7 +49,7 @@ def _part(part: QueuePart) -> dict[str, Any]:
 
 @bean
 class PartBody(Bean):
-    """A part of a logical queue."""
+    """A segment of a logical queue."""
 
     gen: Int = 0
     queue_id: Int = 0
@@ -60,7 +61,7 @@ class PartBody(Bean):
     time_of_end: Long = -1
 
     def part(self) -> QueuePart:
-        """The part."""
+        """Convert the segment."""
         place = (self.gen, self.queue_id, self.bname, self.logic_offset)
         return QueuePart(*place, self.start_offset, self.end_offset, self.time_of_start, self.time_of_end)
 
@@ -80,6 +81,6 @@ class MappingBody(Bean):
     dirty: bool = False
 
     def mapping(self) -> QueueMapping:
-        """The mapping."""
+        """Convert the mapping."""
         queues = {number: [each.part() for each in parts] for number, parts in self.hosted_queues.items()}
         return QueueMapping(self.topic, self.total_queues, self.bname, self.epoch, queues, self.scope, self.dirty)

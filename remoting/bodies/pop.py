@@ -13,7 +13,7 @@ from .bean import Bean, bean
 
 @bean
 class AckBody(Bean):
-    """Acknowledgements of one check point, with short names of members or the long ones."""
+    """Acknowledgements of one check point. Members have short or long names."""
 
     NULL = "java.lang.NullPointerException"
 
@@ -28,7 +28,7 @@ class AckBody(Bean):
     bit_set: str = wire("b", alternate="bitSet")
 
     def ack(self) -> BatchAck:
-        """The acknowledgements. Errors: SYSTEM_ERROR (a bit set that is not base64)."""
+        """Convert the acknowledgements. Raises SYSTEM_ERROR for a bit set that is not base64."""
         return BatchAck(
             consumer_group=self.consumer_group,
             topic=self.topic,

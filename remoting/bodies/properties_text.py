@@ -1,16 +1,16 @@
-"""Java properties text, the body of the configuration requests. Source: MixAll.string2Properties (5.3.3)."""
+"""Java properties text, the body of configuration requests. Source: MixAll.string2Properties (5.3.3)."""
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 
 BYTES_MAX = 1024 * 1024
-"""Longest text that is read, in bytes. Upstream has the frame's limit only."""
+"""Maximum size of the text, in bytes. Upstream limits only the frame."""
 
 
 def read_properties(body: bytes) -> dict[str, str]:
-    """The keys and values of a body; a line without a separator is a key with an empty value, as Java reads it.
+    """Parse keys and values. As in Java, a line without a separator is a key with an empty value.
 
-    Errors: SYSTEM_ERROR for a text of more than BYTES_MAX.
+    Raises SYSTEM_ERROR for a text of more than BYTES_MAX.
     """
     if len(body) > BYTES_MAX:
         remark = f"the request has {len(body)} bytes of keys, the limit is {BYTES_MAX}"

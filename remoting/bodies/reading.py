@@ -1,4 +1,4 @@
-"""Reading the JSON text of bodies, and upstream's answers to bad ones."""
+"""Read the JSON text of bodies, and make upstream's error responses to invalid bodies."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _PACKAGES = {"HeartbeatData": "heartbeat", "SubscriptionGroupConfig": "subscript
 
 
 def null_body(upstream: str, variable: str) -> str:
-    """The remark for a request whose handler misses the body."""
+    """Return the remark for a missing body that the handler dereferences."""
     class_name, _, getter = upstream.partition(".")
     package = _PACKAGES.get(class_name, "body")
     return (
@@ -29,17 +29,17 @@ def null_body(upstream: str, variable: str) -> str:
 
 
 def null_list(variable: str) -> str:
-    """The remark for a request whose body lacks the list that its handler walks."""
+    """Return the remark for a body without the list that its handler iterates."""
     return f'java.lang.NullPointerException: Cannot invoke "java.util.List.iterator()" because "{variable}" is null'
 
 
 def loads(body: bytes) -> Any:
-    """The value of a JSON text; None for bytes that are not UTF-8.
+    """Parse a JSON text. Returns None for bytes that are not UTF-8.
 
-    orjson reads the usual texts. It makes floats of fractions and of numbers beyond 64 bits, so that texts with such
-    numbers go to the standard library, which keeps all digits: fractions become Decimal.
+    orjson reads ordinary texts. It turns fractions and integers beyond 64 bits into floats. Texts with such numbers
+    therefore go to the standard library, which keeps all digits: fractions become Decimal.
 
-    Errors: SYSTEM_ERROR for a text that is not even fastjson's JSON, and for one that is excessively large.
+    Raises SYSTEM_ERROR for a text that fastjson does not accept either, and for an excessively large text.
     """
     if (excess := json_bounds.excess(body)) is not None:
         raise EngineError(ResponseCode.SYSTEM_ERROR, f"the request has a body of {excess}")

@@ -1,4 +1,4 @@
-"""The state of replication. Source: HARuntimeInfo (5.3.3)."""
+"""The body of the replication status. Source: HARuntimeInfo (5.3.3)."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _MASTER_ID = 0
 
 
 def ha_status(call: RemotingCall, result: HaStatusResult) -> bytes:
-    """What a master, or a slave, says of itself. Rates are zero: nothing is measured."""
+    """Write the replication status of a master or a slave. Rates are 0, because nothing is measured."""
     client: dict[str, Any] = {
         "lastReadTimestamp": 0,
         "lastWriteTimestamp": 0,

@@ -1,6 +1,7 @@
-"""Bodies about brokers and routes. Source: TopicRouteData, ClusterInfo, TopicList (5.3.3).
+"""Bodies of brokers and routes. Source: TopicRouteData, ClusterInfo, TopicList (5.3.3).
 
-A client connects to exactly the texts found here, and the Go client cuts them out of the raw JSON: no white space.
+A client connects to exactly the addresses in these bodies. The Go client cuts them out of the raw JSON, so there must
+be no white space.
 """
 
 from typing import Any
@@ -13,7 +14,10 @@ from .writing import dumps, number_map
 
 
 def broker_members(call: RemotingCall, broker: BrokerMember, *, strict: bool) -> dict[str, Any]:
-    """A broker name and its addresses for the asking client. `strict`: valid JSON, the ids are quoted."""
+    """Return a broker name with the addresses that the requesting client uses.
+
+    With `strict` it is valid JSON: broker ids are quoted.
+    """
     addresses = {each: call.broker_address(broker.broker_name, each) for each in broker.broker_ids}
     return {
         "brokerAddrs": {str(each): address for each, address in addresses.items()} if strict else number_map(addresses),
@@ -24,7 +28,7 @@ def broker_members(call: RemotingCall, broker: BrokerMember, *, strict: bool) ->
 
 
 def route(call: RemotingCall, result: RouteResult, *, strict: bool) -> bytes:
-    """The brokers and queues of a topic."""
+    """Write the brokers and queues of a topic."""
     members: dict[str, Any] = {
         "brokerDatas": [broker_members(call, each, strict=strict) for each in result.brokers],
         "filterServerTable": {},
@@ -49,7 +53,7 @@ def route(call: RemotingCall, result: RouteResult, *, strict: bool) -> bytes:
 
 
 def cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
-    """All brokers; the ids are numbers whatever the client's version."""
+    """Write all brokers of all clusters. Broker ids are unquoted numbers for every client version."""
     return dumps(
         {
             "brokerAddrTable": {
@@ -61,7 +65,7 @@ def cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
 
 
 def topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
-    """Names of topics, with a broker's address where the result names a broker."""
+    """Write topic names, with the address of a broker if the result names one."""
     members: dict[str, Any] = {}
     if result.broker is not None:
         members["brokerAddr"] = call.broker_address(result.broker.broker_name, min(result.broker.broker_ids, default=0))

@@ -1,5 +1,6 @@
-"""Bodies of what administrators' tools ask. Source: BrokerStatsData, ConsumeStatsList, MessageRequestModeManager,
-ColdDataCgCtrService (5.3.3).
+"""Bodies of requests by admin tools.
+
+Source: BrokerStatsData, ConsumeStatsList, MessageRequestModeManager, ColdDataCgCtrService (5.3.3).
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ from .writing import dumps
 
 
 def broker_stats(result: BrokerStatsResult) -> bytes:
-    """What was counted, by spans."""
+    """Write the statistics of the last minute, hour and day."""
     return dumps(
         {
             "statsDay": _stats_item(result.day),
@@ -33,7 +34,7 @@ def _stats_item(item: BrokerStatsItem) -> dict[str, Any]:
 
 
 def broker_consume_stats(broker_address: str, result: BrokerConsumeStatsResult) -> bytes:
-    """Progress of all groups, and what is left to all of them."""
+    """Write the progress of all groups and their total lag."""
     told = [each for stats in result.groups.values() for each in stats]
     offsets = [offset for each in told for offset in each.offsets.values()]
     return dumps(
@@ -50,7 +51,7 @@ def broker_consume_stats(broker_address: str, result: BrokerConsumeStatsResult) 
 
 
 def request_modes(result: MessageRequestModesResult) -> bytes:
-    """By topic and group."""
+    """Write the message request modes by topic and group."""
     modes: dict[str, dict[str, Any]] = {}
     for mode in result.modes:
         modes.setdefault(mode.topic, {})[mode.consumer_group] = {
@@ -63,7 +64,7 @@ def request_modes(result: MessageRequestModesResult) -> bytes:
 
 
 def cold_data(result: ColdDataFlowCtrResult) -> bytes:
-    """Limits; nobody has read what is cold."""
+    """Write the cold-read thresholds. No cold reads are recorded, so the runtime table is empty."""
     return dumps(
         {
             "runtimeTable": {},

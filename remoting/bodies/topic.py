@@ -1,4 +1,7 @@
-"""Bodies about topics. Source: TopicConfig, TopicConfigAndMappingSerializeWrapper, TopicStatsTable (5.3.3)."""
+"""Bodies of requests about topics.
+
+Source: TopicConfig, TopicConfigAndMappingSerializeWrapper, TopicStatsTable (5.3.3).
+"""
 
 from dataclasses import field
 from typing import Annotated, Any, Literal
@@ -19,7 +22,7 @@ FilterType = Annotated[Literal["SINGLE_TAG", "MULTI_TAG"], "org.apache.rocketmq.
 
 
 def config_members(config: TopicConfig) -> dict[str, Any]:
-    """A topic's configuration as an object."""
+    """Return a topic's configuration as a JSON object."""
     return {
         "attributes": config.attributes,
         "order": config.order,
@@ -46,7 +49,7 @@ class TopicConfigBody(Bean):
     attributes: dict[str, str] = field(default_factory=dict)
 
     def config(self) -> TopicConfig:
-        """The configuration without attributes."""
+        """Convert the configuration without attributes."""
         return TopicConfig(
             topic_name=self.topic_name,
             read_queue_nums=self.read_queue_nums,
@@ -60,7 +63,7 @@ class TopicConfigBody(Bean):
 
 @bean
 class TopicListBody(Bean):
-    """Several topics' configurations."""
+    """The configurations of several topics."""
 
     MISSING = null_body("CreateTopicListRequestBody.getTopicConfigList", "requestBody")
 
@@ -74,9 +77,9 @@ class TopicListBody(Bean):
 
 
 def attribute_changes(changes: str) -> dict[str, str]:
-    """The attribute changes of a request: `+key=value,-key` as `{"+key": "value", "-key": ""}`.
+    """Parse the attribute changes of a request: `+key=value,-key` becomes `{"+key": "value", "-key": ""}`.
 
-    Errors: SYSTEM_ERROR for a change without its sign. Source: AttributeParser (5.3.3).
+    Raises SYSTEM_ERROR for a change without its sign. Source: AttributeParser (5.3.3).
     """
     found: dict[str, str] = {}
     for change in changes.split(","):
@@ -107,7 +110,7 @@ def _refused(reason: str) -> EngineError:
 
 
 def all_topics(result: TopicsResult) -> bytes:
-    """All topics, and the mappings of static ones."""
+    """Write the configurations of all topics, and the mappings of static topics."""
     version = data_version(result.version_counter, result.version_timestamp)
     return dumps(
         {
@@ -123,7 +126,7 @@ def all_topics(result: TopicsResult) -> bytes:
 
 
 def stats(result: TopicStatsResult) -> bytes:
-    """The extent of a topic's queues."""
+    """Write the minimum and maximum offsets and the last update of each queue of a topic."""
     items = (
         (
             MessageQueue(result.topic, result.broker_name, queue_id),

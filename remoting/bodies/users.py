@@ -1,4 +1,4 @@
-"""Bodies of users and of their rights. Source: UserInfo, AclInfo (5.3.3)."""
+"""Bodies of users and their ACL policies. Source: UserInfo, AclInfo (5.3.3)."""
 
 from dataclasses import field
 from typing import Any
@@ -12,12 +12,12 @@ from .writing import dumps
 
 
 def user(username: str, info: UserInfo) -> bytes:
-    """A user."""
+    """Write one user."""
     return dumps(_user(username, info))
 
 
 def users(found: dict[str, UserInfo]) -> bytes:
-    """Several."""
+    """Write several users."""
     return dumps([_user(username, info) for username, info in found.items()])
 
 
@@ -44,13 +44,13 @@ class UserBody(Bean):
     user_status: str | None = None
 
     def info(self) -> UserInfo:
-        """The user."""
+        """Convert the user."""
         return UserInfo(self.password, self.user_type, self.user_status)
 
 
 @bean
 class EntryBody(Bean):
-    """An entry of a policy."""
+    """An entry of an ACL policy."""
 
     resource: str | None = None
     actions: list[str] | None = None
@@ -60,7 +60,7 @@ class EntryBody(Bean):
 
 @bean
 class PolicyBody(Bean):
-    """A policy."""
+    """An ACL policy."""
 
     policy_type: str | None = None
     entries: list[EntryBody] = field(default_factory=list)
@@ -68,7 +68,7 @@ class PolicyBody(Bean):
 
 @bean
 class AclBody(Bean):
-    """Rights."""
+    """The ACL policies of a subject."""
 
     MISSING = "org.apache.rocketmq.auth.authorization.exception.AuthorizationException: The body of acl is null"
 
@@ -76,7 +76,7 @@ class AclBody(Bean):
     policies: list[PolicyBody] = field(default_factory=list)
 
     def infos(self) -> list[PolicyInfo]:
-        """The policies that have entries. Errors: SYSTEM_ERROR without any policy."""
+        """Convert the policies that have entries. Raises SYSTEM_ERROR if there is no policy."""
         if not self.policies:
             raise EngineError(ResponseCode.SYSTEM_ERROR, self.MISSING)
         found = [PolicyInfo(policy.policy_type, [_entry(each) for each in policy.entries]) for policy in self.policies]
@@ -94,12 +94,12 @@ def _entry(body: EntryBody) -> PolicyEntry:
 
 
 def rights(username: str, policies: list[PolicyInfo]) -> bytes:
-    """The rights of a user."""
+    """Write the ACL policies of one user."""
     return dumps(_rights(username, policies))
 
 
 def all_rights(found: dict[str, list[PolicyInfo]]) -> bytes:
-    """Those of several."""
+    """Write the ACL policies of several users."""
     return dumps([_rights(username, policies) for username, policies in found.items()])
 
 

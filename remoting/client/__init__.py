@@ -1,7 +1,7 @@
 """A small client of the remoting protocol: one connection, no threads, no background work.
 
-It is for tests, conformance runs and tools; applications use Apache's SDKs. Heartbeats, rebalancing and retries are the
-caller's affair.
+It is for tests, conformance runs and tools; applications use Apache's SDKs. The caller handles heartbeats, rebalances
+and retries.
 """
 
 from .connection import ConnectionLost, RemotingClient, RemotingTimeout

@@ -1,4 +1,4 @@
-"""Clients that are closed at the end of a `with` block."""
+"""Base class of clients that close at the end of a `with` block."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType
@@ -6,11 +6,11 @@ from typing import Self
 
 
 class Closing(ABC):
-    """Closed at the end of its `with` block."""
+    """A context manager that calls `close` at the end of its `with` block."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what is held."""
+        """Release all resources."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""One connection of a client: requests, answers, pushes."""
+"""A client's connection: send requests, receive responses and server-initiated requests."""
 
 import socket
 from collections import deque
@@ -14,19 +14,19 @@ from .signing import Credentials, sign
 
 
 class ConnectionLost(ConnectionError):
-    """The other end closed the connection."""
+    """The peer closed the connection."""
 
 
 class RemotingTimeout(TimeoutError):
-    """No answer came in time."""
+    """No response arrived before the timeout."""
 
 
 class RemotingClient(Closing):
     """A blocking connection to a broker or a name server.
 
-    `address` is `"host:port"` or the pair; `timeout` (s) is for connecting and the default for answers. With `tls` the
-    connection is encrypted, with `credentials` every request is signed, with `binary` headers are sent in ROCKETMQ
-    form. Several requests may be under way (`submit`, then `collect`); the answers may come in any order.
+    `address` is `"host:port"` or the pair. `timeout` (s) applies to connecting, and is the default for responses. With
+    `tls` the connection is encrypted. With `credentials` every request is signed. With `binary` headers are sent in the
+    ROCKETMQ form. Several requests may be in flight (`submit`, then `collect`); responses may arrive in any order.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class RemotingClient(Closing):
         self.version = version
         self.serialize_type = frame.ROCKETMQ if binary else frame.JSON
         self.pushes: deque[RemotingCommand] = deque()
-        """Requests of the other end, oldest first."""
+        """Requests received from the server, oldest first."""
         self._answers: dict[int, RemotingCommand] = {}
         self._splitter = frame.FrameSplitter()
         self._opaque = 0
@@ -64,41 +64,41 @@ class RemotingClient(Closing):
         *,
         timeout: float | None = None,
     ) -> RemotingCommand:
-        """Ask and wait for the answer. Raises RemotingTimeout, ConnectionLost."""
+        """Send a request and wait for the response. Raises RemotingTimeout, ConnectionLost."""
         return self.collect(self.submit(code, ext, body), timeout)
 
     def submit(self, code: int, ext: Header | Mapping[str, object] | None = None, body: bytes = b"") -> int:
-        """Ask without waiting; the returned opaque is for `collect`."""
+        """Send a request without waiting. The returned opaque is for `collect`."""
         return self._send(code, 0, ext, body)
 
     def submit_many(
         self, code: int, requests: Iterable[tuple[Header | Mapping[str, object] | None, bytes]]
     ) -> list[int]:
-        """Ask several things of one kind in one write; the opaques are for `collect`, in the order of the requests."""
+        """Send several requests with one code in one write. Returns their opaques for `collect`, in the same order."""
         made = [self._encode(code, 0, ext, body) for ext, body in requests]
         self._socket.sendall(b"".join([data for _, data in made]))
         return [opaque for opaque, _ in made]
 
     def oneway(self, code: int, ext: Header | Mapping[str, object] | None = None, body: bytes = b"") -> None:
-        """Ask for no answer."""
+        """Send a oneway request."""
         self._send(code, ONEWAY, ext, body)
 
     def collect(self, opaque: int, timeout: float | None = None) -> RemotingCommand:
-        """The answer to a submitted request. Raises RemotingTimeout, ConnectionLost."""
+        """Wait for the response to a submitted request. Raises RemotingTimeout, ConnectionLost."""
         deadline = monotonic() + (self.timeout if timeout is None else timeout)
         while opaque not in self._answers:
             self._read(deadline)
         return self._answers.pop(opaque)
 
     def next_push(self, timeout: float | None = None) -> RemotingCommand:
-        """The oldest request of the other end. Raises RemotingTimeout, ConnectionLost."""
+        """Wait for the oldest request of the server. Raises RemotingTimeout, ConnectionLost."""
         deadline = monotonic() + (self.timeout if timeout is None else timeout)
         while not self.pushes:
             self._read(deadline)
         return self.pushes.popleft()
 
     def answer(self, push: RemotingCommand, code: int = 0, body: bytes = b"", remark: str | None = None) -> None:
-        """Answer a request of the other end."""
+        """Send a response to a request of the server."""
         self._socket.sendall(
             frame.encode(
                 RemotingCommand(
@@ -115,12 +115,12 @@ class RemotingClient(Closing):
         )
 
     def send_bytes(self, data: bytes) -> None:
-        """Send bytes as they are, for tests of what a server makes of them."""
+        """Send raw bytes, to test how a server handles them."""
         self._socket.sendall(data)
 
     @property
     def local_address(self) -> tuple[str, int]:
-        """This end."""
+        """The local (address, port) of the connection."""
         host, port = self._socket.getsockname()[:2]
         return host, port
 

@@ -1,4 +1,4 @@
-"""Messages as a client sees them: records taken apart, batches put together. Source: MessageDecoder (5.3.3)."""
+"""Messages as a client sees them: decode records, encode batches. Source: MessageDecoder (5.3.3)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,10 @@ _ZLIB_TYPES = (0, 0x300)
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMessage:
-    """One message. `body` is what was sent, decompressed if it was sent with zlib; hosts are (address, port)."""
+    """A received message.
+
+    `body` is decompressed if it was sent with zlib, otherwise as sent. Hosts are (address, port).
+    """
 
     topic: str
     queue_id: int
@@ -39,22 +42,22 @@ class ReceivedMessage:
 
     @property
     def tag(self) -> str | None:
-        """The tag, if it has one."""
+        """The tag, None if the message has none."""
         return self.properties.get(props.TAGS)
 
     @property
     def keys(self) -> list[str]:
-        """The keys by which it can be queried."""
+        """The keys by which the message can be queried."""
         return self.properties.get(props.KEYS, "").split()
 
     @property
     def message_id(self) -> str:
-        """The sender's id; the broker's if there is none."""
+        """The unique key set by the producer, or the broker's message id if there is none."""
         return self.properties.get(props.UNIQ_KEY, self.offset_message_id)
 
 
 def split_records(body: bytes) -> Iterator[bytes]:
-    """The records of an answer's body, which stand one after the other."""
+    """Split a response body into its concatenated records. Raises ValueError for incomplete records."""
     at = 0
     while at < len(body):
         if len(body) - at < _SIZE.size:
@@ -67,17 +70,20 @@ def split_records(body: bytes) -> Iterator[bytes]:
 
 
 def decode_messages(body: bytes) -> list[ReceivedMessage]:
-    """The messages of a pull, pop, view or query answer. Raises ValueError where the bytes are not records."""
+    """Decode the messages in a response to pull, pop, view or query.
+
+    Raises ValueError for bytes that are not records.
+    """
     return [_message(records.decode(each)) for each in split_records(body)]
 
 
 def properties_text(properties: Mapping[str, str]) -> str:
-    """The properties as they stand in a send request."""
+    """Encode properties as in a send request."""
     return props.encode(dict(properties))
 
 
 def batch_body(messages: Iterable[tuple[bytes, Mapping[str, str] | str]], flag: int = 0) -> bytes:
-    """The body of a batch send from (body, properties) pairs; properties may be the text already."""
+    """Encode the body of a batch send from (body, properties) pairs. Properties may already be encoded."""
     parts: list[bytes] = []
     for body, properties in messages:
         text = (properties if isinstance(properties, str) else properties_text(properties)).encode()

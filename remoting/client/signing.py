@@ -1,4 +1,4 @@
-"""Access keys: which text is signed, and how. Source: AclUtils, AclClientRPCHook (5.3.3)."""
+"""Sign requests with access keys. Source: AclUtils, AclClientRPCHook (5.3.3)."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ SIGNATURE = "Signature"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """An access key with its secret, and the token of a temporary one."""
+    """An access key and its secret, and a security token if the key is temporary."""
 
     access_key: str
     secret_key: str = field(repr=False)
@@ -21,13 +21,16 @@ class Credentials:
 
 
 def signature(secret_key: str, ext: Mapping[str, str], body: bytes = b"") -> str:
-    """Base64 of HMAC-SHA1 over the values of all ext fields but Signature, in order of their names, and the body."""
+    """Return the base64 HMAC-SHA1 of a request.
+
+    The signed text is the values of all ext fields except Signature, sorted by field name, followed by the body.
+    """
     text = "".join(value for name, value in sorted(ext.items()) if name != SIGNATURE)
     return b64encode(hmac(secret_key.encode(), text.encode() + body, sha1).digest()).decode()
 
 
 def sign(credentials: Credentials, ext: Mapping[str, str], body: bytes) -> dict[str, str]:
-    """The ext fields of a request with key, token and signature."""
+    """Return the ext fields with access key, security token and signature added."""
     signed = dict(ext)
     signed[ACCESS_KEY] = credentials.access_key
     if credentials.security_token is not None:

@@ -1,7 +1,7 @@
-"""The request codes that are served, one file a noun.
+"""The processors of the served request codes, one file per domain noun.
 
-A file declares the headers of its codes, translates each request into an operation of the engine, and shapes the
-answers. None of them holds a rule about what happens to a message.
+A file declares the headers of its codes, translates each request into an operation of the engine, and encodes the
+responses. It must not contain rules about what happens to a message: those belong to the engine.
 """
 
 from collections.abc import Mapping
@@ -27,4 +27,4 @@ PROCESSORS: Mapping[int, Processor] = join(
         name_server,
     )
 )
-"""By request code."""
+"""The processor of each request code."""

@@ -1,9 +1,9 @@
-"""Who is connected: heartbeats, memberships, locks, connections.
+"""Clients: heartbeats, group members, queue locks, connections.
 
 Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
 """
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Done
@@ -44,7 +44,7 @@ TABLE = RequestTable(Role.BROKER)
 
 @header
 class UnregisterClientRequestHeader(Header):
-    """A client leaves groups; unknown ones are no error."""
+    """Request of a client to leave groups. Leaving an unknown group is a no-op."""
 
     client_id: str = wire("clientID", default="")
     producer_group: str | None = None
@@ -53,28 +53,31 @@ class UnregisterClientRequestHeader(Header):
 
 @header
 class GetConsumerListByGroupRequestHeader(Header):
-    """Client ids of a group. Errors: SYSTEM_ERROR when there is none."""
+    """Request for the client ids of a group. Errors: SYSTEM_ERROR if the group has no clients."""
 
     consumer_group: str
 
 
 @header
 class GetConsumerConnectionListRequestHeader(Header):
-    """Connections of a consumer group. Errors: CONSUMER_NOT_ONLINE."""
+    """Request for the connections of a consumer group. Errors: CONSUMER_NOT_ONLINE."""
 
     consumer_group: str
 
 
 @header
 class GetProducerConnectionListRequestHeader(Header):
-    """Connections of a producer group. Errors: SYSTEM_ERROR when there is none."""
+    """Request for the connections of a producer group. Errors: SYSTEM_ERROR if there are none."""
 
     producer_group: str
 
 
 @header
 class GetConsumerRunningInfoRequestHeader(Header):
-    """Ask a live consumer how it is doing. Errors: SYSTEM_ERROR (not online, too old), CONSUME_MSG_TIMEOUT."""
+    """Request for the running info of an online consumer.
+
+    Errors: SYSTEM_ERROR (not online, too old), CONSUME_MSG_TIMEOUT.
+    """
 
     consumer_group: str
     client_id: str | None = None
@@ -83,7 +86,10 @@ class GetConsumerRunningInfoRequestHeader(Header):
 
 @header
 class ConsumeMessageDirectlyResultRequestHeader(Header):
-    """Have a live consumer's listener called with a stored message. Errors: as before, SYSTEM_ERROR (no message)."""
+    """Request that an online consumer's listener processes a stored message.
+
+    Errors: SYSTEM_ERROR (not online, too old, no such message), CONSUME_MSG_TIMEOUT.
+    """
 
     consumer_group: str
     client_id: str | None = None
@@ -96,7 +102,10 @@ class ConsumeMessageDirectlyResultRequestHeader(Header):
 
 @header
 class GetConsumerStatusRequestHeader(Header):
-    """Where live consumers are. `client_addr` is a client id. Errors: SYSTEM_ERROR (nobody there, too old)."""
+    """Request for the offsets of online consumers. `client_addr` is a client id.
+
+    Errors: SYSTEM_ERROR (no consumer online, too old).
+    """
 
     topic: str
     group: str
@@ -110,7 +119,7 @@ def _heartbeat_answer(call: RemotingCall, result: HeartbeatResult) -> bytes:
 
 @TABLE.processor(RequestCode.HEART_BEAT, header=NoHeader, body=HeartbeatBody, answer=_heartbeat_answer)
 def heart_beat(call: RemotingCall, header: NoHeader, body: HeartbeatBody) -> Heartbeat:
-    """Language and version of the client are those of its request headers."""
+    """Translate a heartbeat. The client's language and version are those of the request header."""
     return client.heartbeat(body, call.language, call.version)
 
 
@@ -120,7 +129,7 @@ def _empty_fields(call: RemotingCall, result: Done) -> bytes:
 
 @TABLE.processor(RequestCode.UNREGISTER_CLIENT, header=UnregisterClientRequestHeader, answer=_empty_fields)
 def unregister_client(call: RemotingCall, header: UnregisterClientRequestHeader, body: bytes) -> UnregisterClient:
-    """C++ sends an empty name for the group that it does not mean."""
+    """Translate a request to leave groups. C++ clients send an empty name for the group that they do not mean."""
     return UnregisterClient(header.client_id, header.producer_group or None, header.consumer_group or None)
 
 
@@ -141,7 +150,7 @@ def _consumer_list_refusal(call: RemotingCall, error: EngineError) -> bytes:
 def get_consumer_list(
     call: RemotingCall, header: GetConsumerListByGroupRequestHeader, body: bytes
 ) -> GetConsumerListByGroup:
-    """What a client-side rebalance starts from."""
+    """Translate a request for a group's client ids, from which clients rebalance."""
     return GetConsumerListByGroup(header.consumer_group)
 
 
@@ -151,19 +160,19 @@ def _locked(call: RemotingCall, result: LockBatchResult) -> bytes:
 
 @TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, body=LockBody, answer=_locked)
 def lock_batch_mq(call: RemotingCall, header: NoHeader, body: LockBody) -> LockBatchMq:
-    """The answer has the queues that the client holds now."""
+    """Translate a request to lock queues. The response lists the queues that the client holds now."""
     return LockBatchMq(body.consumer_group or "", body.client_id, body.queues)
 
 
 @TABLE.processor(RequestCode.UNLOCK_BATCH_MQ, header=NoHeader, body=UnlockBody)
 def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: UnlockBody) -> UnlockBatchMq:
-    """Java may send it oneway, Go asks for an answer."""
+    """Translate a request to unlock queues. Java clients may send it oneway; Go clients expect a response."""
     return UnlockBatchMq(body.consumer_group or "", body.client_id, body.queues)
 
 
 @TABLE.processor(RequestCode.CHECK_CLIENT_CONFIG, header=NoHeader, body=BodyOf(CheckClientBody, required=False))
 def check_client_config(call: RemotingCall, header: NoHeader, body: CheckClientBody | None) -> CheckClientConfig:
-    """Without a body or a subscription there is nothing to object to."""
+    """Translate a request to validate a subscription. Without a body or a subscription it is valid."""
     body = body or CheckClientBody()
     subscription = body.subscription_data or SubscriptionBody(sub_string="*")
     return CheckClientConfig(
@@ -183,7 +192,7 @@ def _consumer_connection(call: RemotingCall, result: ConsumerConnectionResult) -
 def get_consumer_connections(
     call: RemotingCall, header: GetConsumerConnectionListRequestHeader, body: bytes
 ) -> GetConsumerConnectionList:
-    """With the subscriptions of the newest heartbeat."""
+    """Translate a request for a group's connections. The response has the subscriptions of the newest heartbeat."""
     return GetConsumerConnectionList(header.consumer_group)
 
 
@@ -199,7 +208,7 @@ def _producer_connection(call: RemotingCall, result: ProducerConnectionResult) -
 def get_producer_connections(
     call: RemotingCall, header: GetProducerConnectionListRequestHeader, body: bytes
 ) -> GetProducerConnectionList:
-    """Of one producer group."""
+    """Translate a request for the connections of one producer group."""
     return GetProducerConnectionList(header.producer_group)
 
 
@@ -210,7 +219,7 @@ def _all_producers(call: RemotingCall, result: AllProducersResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_ALL_PRODUCER_INFO, header=NoHeader, answer=_all_producers)
 def get_all_producers(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllProducerInfo:
-    """Of all producer groups."""
+    """Translate a request for the connections of all producer groups."""
     return GetAllProducerInfo()
 
 
@@ -222,7 +231,10 @@ def _relayed(call: RemotingCall, result: ClientAnswer) -> bytes:
 def get_consumer_running_info(
     call: RemotingCall, header: GetConsumerRunningInfoRequestHeader, body: bytes
 ) -> GetConsumerRunningInfo:
-    """The client's own words, stacks included where they are asked for."""
+    """Translate a request for running info.
+
+    The client's response is forwarded as is, with stack traces if requested.
+    """
     return GetConsumerRunningInfo(header.consumer_group, header.client_id, header.ext_fields())
 
 
@@ -232,7 +244,7 @@ def get_consumer_running_info(
 def consume_message_directly(
     call: RemotingCall, header: ConsumeMessageDirectlyResultRequestHeader, body: bytes
 ) -> ConsumeMessageDirectly:
-    """Offsets and retries of the group are not touched."""
+    """Translate a request to consume a message directly. Offsets and retry counts of the group do not change."""
     return ConsumeMessageDirectly(
         header.consumer_group, header.client_id, header.msg_id, header.topic, header.ext_fields()
     )
@@ -248,5 +260,5 @@ def _status(call: RemotingCall, result: ConsumerStatusResult) -> bytes:
     RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, header=GetConsumerStatusRequestHeader, answer=_status
 )
 def get_consumer_status(call: RemotingCall, header: GetConsumerStatusRequestHeader, body: bytes) -> GetConsumerStatus:
-    """Each client is asked in turn."""
+    """Translate a request for consumer offsets. The broker sends a request to each client, one after another."""
     return GetConsumerStatus(header.topic, header.group, header.client_addr)

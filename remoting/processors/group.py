@@ -3,7 +3,7 @@
 Source: AdminBrokerProcessor, QueryAssignmentProcessor (5.3.3).
 """
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.operations.cluster import BrokerMember, TopicListResult
 from rocketmq_testkit.emulator.operations.groups import (
@@ -43,7 +43,7 @@ TABLE = RequestTable(Role.BROKER)
 
 @header
 class DeleteSubscriptionGroupRequestHeader(Header):
-    """Delete a group; an unknown one is no error."""
+    """Request to delete a group. Deleting an unknown group is a no-op."""
 
     group_name: str
     clean_offset: bool = False
@@ -51,14 +51,20 @@ class DeleteSubscriptionGroupRequestHeader(Header):
 
 @header
 class GetSubscriptionGroupConfigRequestHeader(Header):
-    """One group, created by the question where auto-creation is on. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
+    """Request for one group's configuration. With auto-creation on, the request creates an unknown group.
+
+    Errors: SUBSCRIPTION_GROUP_NOT_EXIST.
+    """
 
     group: str
 
 
 @header
 class GetConsumeStatsRequestHeader(Header):
-    """Progress of a group, on one topic, on all or, with a semicolon behind each, on those of `topic_list`."""
+    """Request for a group's progress on one topic, on all topics, or on those of `topic_list`.
+
+    In `topic_list` a semicolon follows each topic.
+    """
 
     consumer_group: str
     topic: str | None = None
@@ -67,7 +73,7 @@ class GetConsumeStatsRequestHeader(Header):
 
 @header
 class UpdateGroupForbiddenRequestHeader(Header):
-    """Forbid a group to read a topic or allow it; without `readable` it only asks."""
+    """Request to forbid or allow that a group reads a topic. Without `readable` it only returns the setting."""
 
     group: str
     topic: str
@@ -76,21 +82,21 @@ class UpdateGroupForbiddenRequestHeader(Header):
 
 @header
 class QueryTopicConsumeByWhoRequestHeader(Header):
-    """Groups that consume a topic."""
+    """Request for the groups that consume a topic."""
 
     topic: str
 
 
 @header
 class QueryTopicsByConsumerRequestHeader(Header):
-    """Topics that a group has offsets of."""
+    """Request for the topics for which a group has offsets."""
 
     group: str = ""
 
 
 @header
 class QuerySubscriptionByConsumerRequestHeader(Header):
-    """What a live group wants of a topic; an unknown one wants nothing."""
+    """Request for an online group's subscription to a topic. An unknown group has no subscription."""
 
     group: str
     topic: str
@@ -98,7 +104,7 @@ class QuerySubscriptionByConsumerRequestHeader(Header):
 
 @header
 class QueryConsumeTimeSpanRequestHeader(Header):
-    """Store times of what a group has consumed. Errors: TOPIC_NOT_EXIST."""
+    """Request for the store times of a group's consumed messages. Errors: TOPIC_NOT_EXIST."""
 
     topic: str
     group: str
@@ -106,19 +112,19 @@ class QueryConsumeTimeSpanRequestHeader(Header):
 
 @TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, header=NoHeader, body=GroupConfigBody)
 def create_group(call: RemotingCall, header: NoHeader, body: GroupConfigBody) -> CreateGroup:
-    """The name is not checked, as upstream does not check it here."""
+    """Translate a group configuration. As in upstream, the group name is not validated here."""
     return CreateGroup(group.config(body))
 
 
 @TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, header=NoHeader, body=GroupListBody)
 def create_groups(call: RemotingCall, header: NoHeader, body: GroupListBody) -> CreateGroups:
-    """Several at once."""
+    """Translate the configurations of several groups."""
     return CreateGroups([CreateGroup(each) for each in body.configs()])
 
 
 @TABLE.processor(RequestCode.DELETE_SUBSCRIPTIONGROUP, header=DeleteSubscriptionGroupRequestHeader)
 def delete_group(call: RemotingCall, header: DeleteSubscriptionGroupRequestHeader, body: bytes) -> DeleteGroup:
-    """Its retry and dead letter topics are deleted by other requests."""
+    """Translate a request to delete a group. Other requests delete its retry topic and its dead letter queue."""
     return DeleteGroup(header.group_name, header.clean_offset)
 
 
@@ -130,7 +136,7 @@ def _group(call: RemotingCall, result: GroupResult) -> bytes:
     RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, header=GetSubscriptionGroupConfigRequestHeader, answer=_group
 )
 def get_group(call: RemotingCall, header: GetSubscriptionGroupConfigRequestHeader, body: bytes) -> GetGroup:
-    """The proxy asks this."""
+    """Translate a request for a group's configuration. The proxy sends this request."""
     return GetGroup(header.group)
 
 
@@ -140,7 +146,7 @@ def _groups(call: RemotingCall, result: GroupsResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, header=NoHeader, answer=_groups)
 def get_all_groups(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllGroups:
-    """Always all: 5.3.3 ignores the fields that ask for a page."""
+    """Translate a request for all groups. The paging fields are ignored, as in 5.3.3."""
     return GetAllGroups()
 
 
@@ -150,7 +156,7 @@ def _progress(call: RemotingCall, result: ConsumeStatsResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_CONSUME_STATS, header=GetConsumeStatsRequestHeader, answer=_progress)
 def get_consume_stats(call: RemotingCall, header: GetConsumeStatsRequestHeader, body: bytes) -> GetConsumeStats:
-    """A blank topic means all topics."""
+    """Translate a request for a group's progress. A blank topic means all topics."""
     listed, topic = header.topic_list or "", header.topic or ""
     topics = [each for each in listed.split(";") if each] if listed.strip() else []
     return GetConsumeStats(header.consumer_group, topic if topic.strip() else None, topics)
@@ -164,7 +170,7 @@ def _group_list(call: RemotingCall, result: GroupListResult) -> bytes:
 def query_groups_of_topic(
     call: RemotingCall, header: QueryTopicConsumeByWhoRequestHeader, body: bytes
 ) -> QueryGroupsOfTopic:
-    """Online or not."""
+    """Translate a request for the groups of a topic, online or not."""
     return QueryGroupsOfTopic(header.topic)
 
 
@@ -180,7 +186,7 @@ def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
 def query_topics_of_group(
     call: RemotingCall, header: QueryTopicsByConsumerRequestHeader, body: bytes
 ) -> QueryTopicsOfGroup:
-    """The answer has the broker's address too."""
+    """Translate a request for the topics of a group. The response also has the broker's address."""
     return QueryTopicsOfGroup(header.group)
 
 
@@ -194,7 +200,7 @@ def _subscription(call: RemotingCall, result: SubscriptionResult) -> bytes:
 def query_subscription(
     call: RemotingCall, header: QuerySubscriptionByConsumerRequestHeader, body: bytes
 ) -> QuerySubscription:
-    """As the newest heartbeat has it."""
+    """Translate a request for a group's subscription, as in its newest heartbeat."""
     return QuerySubscription(header.group, header.topic)
 
 
@@ -204,7 +210,7 @@ def _time_span(call: RemotingCall, result: ConsumeTimeSpanResult) -> bytes:
 
 @TABLE.processor(RequestCode.QUERY_CONSUME_TIME_SPAN, header=QueryConsumeTimeSpanRequestHeader, answer=_time_span)
 def query_time_span(call: RemotingCall, header: QueryConsumeTimeSpanRequestHeader, body: bytes) -> QueryConsumeTimeSpan:
-    """By queue."""
+    """Translate a request for a group's consume time spans by queue."""
     return QueryConsumeTimeSpan(header.topic, header.group)
 
 
@@ -214,7 +220,7 @@ def _assignment(call: RemotingCall, result: AssignmentResult) -> bytes:
 
 @TABLE.processor(RequestCode.QUERY_ASSIGNMENT, header=NoHeader, body=AssignmentBody, answer=_assignment)
 def query_assignment(call: RemotingCall, header: NoHeader, body: AssignmentBody) -> QueryAssignment:
-    """Server-side rebalance of one topic for one client."""
+    """Translate a request to assign the queues of one topic to one client (server-side rebalance)."""
     return QueryAssignment(
         topic=body.topic,
         consumer_group=body.consumer_group,
@@ -226,7 +232,7 @@ def query_assignment(call: RemotingCall, header: NoHeader, body: AssignmentBody)
 
 @TABLE.processor(RequestCode.SET_MESSAGE_REQUEST_MODE, header=NoHeader, body=RequestModeBody)
 def set_message_request_mode(call: RemotingCall, header: NoHeader, body: RequestModeBody) -> SetMessageRequestMode:
-    """Pull or pop for a group on a topic. Errors: NO_PERMISSION (retry topic)."""
+    """Translate the message request mode of a group on a topic. Errors: NO_PERMISSION (retry topic)."""
     return SetMessageRequestMode(
         topic=body.topic,
         consumer_group=body.consumer_group,
@@ -246,5 +252,5 @@ def _forbidden(call: RemotingCall, result: GroupForbiddenResult) -> bytes:
 def update_group_forbidden(
     call: RemotingCall, header: UpdateGroupForbiddenRequestHeader, body: bytes
 ) -> UpdateGroupForbidden:
-    """Counts for pulls that go by the subscription of a heartbeat."""
+    """Translate a request to forbid or allow reading. It affects pulls that use the subscription of a heartbeat."""
     return UpdateGroupForbidden(header.group, header.topic, header.readable)

@@ -1,6 +1,6 @@
-"""What a name server is asked. Source: ClientRequestProcessor, DefaultRequestProcessor (5.3.3)."""
+"""Requests to the name server. Source: ClientRequestProcessor, DefaultRequestProcessor (5.3.3)."""
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -41,7 +41,7 @@ TABLE = RequestTable(Role.NAME_SERVER)
 
 @header
 class GetRouteInfoRequestHeader(Header):
-    """Where a topic lives. Errors: TOPIC_NOT_EXIST."""
+    """Request for the route of a topic. Errors: TOPIC_NOT_EXIST."""
 
     topic: str | None = None
     accept_standard_json_only: bool = False
@@ -49,7 +49,7 @@ class GetRouteInfoRequestHeader(Header):
 
 @header
 class PutKVConfigRequestHeader(Header):
-    """Store a value. Errors: SYSTEM_ERROR (no namespace or no key)."""
+    """Request to store a value under a namespace and a key. Errors: SYSTEM_ERROR (no namespace or no key)."""
 
     namespace: str | None = None
     key: str | None = None
@@ -58,7 +58,7 @@ class PutKVConfigRequestHeader(Header):
 
 @header
 class KvConfigRequestHeader(Header):
-    """A value, by namespace and key. Errors: QUERY_NOT_FOUND (asked for and not there)."""
+    """Request to get or delete a value, by namespace and key. Errors: QUERY_NOT_FOUND (get only)."""
 
     namespace: str | None = None
     key: str | None = None
@@ -66,21 +66,21 @@ class KvConfigRequestHeader(Header):
 
 @header
 class GetKVListByNamespaceRequestHeader(Header):
-    """All values of a namespace. Errors: QUERY_NOT_FOUND."""
+    """Request for all values of a namespace. Errors: QUERY_NOT_FOUND."""
 
     namespace: str | None = None
 
 
 @header
 class BrokerNameRequestHeader(Header):
-    """All topics of one broker name."""
+    """Request about all topics of one broker name."""
 
     broker_name: str = ""
 
 
 @header
 class DeleteTopicFromNamesrvRequestHeader(Header):
-    """Forget a topic, everywhere or in one cluster; an unknown one is no error."""
+    """Request to delete a topic from all routes or from those of one cluster. Deleting an unknown topic is a no-op."""
 
     topic: str = ""
     cluster_name: str | None = None
@@ -88,7 +88,7 @@ class DeleteTopicFromNamesrvRequestHeader(Header):
 
 @header
 class GetTopicsByClusterRequestHeader(Header):
-    """Topics of a cluster; an unknown one has none."""
+    """Request for the topics of a cluster. An unknown cluster has none."""
 
     cluster: str = ""
 
@@ -102,7 +102,7 @@ def _route(call: RemotingCall, result: RouteResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_ROUTEINFO_BY_TOPIC, header=GetRouteInfoRequestHeader, answer=_route)
 def get_route_info(call: RemotingCall, header: GetRouteInfoRequestHeader, body: bytes) -> GetRouteInfo:
-    """Requests older than 4.9.4 get broker ids as bare numbers."""
+    """Translate a request for a route. Clients older than 4.9.4 get broker ids as unquoted numbers."""
     return GetRouteInfo(header.topic)
 
 
@@ -112,7 +112,7 @@ def _cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_BROKER_CLUSTER_INFO, header=NoHeader, answer=_cluster_info)
 def get_cluster_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerClusterInfo:
-    """All brokers of all clusters."""
+    """Translate a request for all brokers of all clusters."""
     return GetBrokerClusterInfo()
 
 
@@ -122,7 +122,7 @@ def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, header=NoHeader, answer=_topic_list)
 def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
-    """All topics. Errors: SYSTEM_ERROR (turned off)."""
+    """Translate a request for all topics. Errors: SYSTEM_ERROR (disabled by configuration)."""
     return GetNamesrvTopicList()
 
 
@@ -130,43 +130,49 @@ def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetName
 def get_topics_by_cluster(
     call: RemotingCall, header: GetTopicsByClusterRequestHeader, body: bytes
 ) -> GetNamesrvTopicList:
-    """Those of one cluster's brokers."""
+    """Translate a request for the topics of one cluster's brokers."""
     return GetNamesrvTopicList(cluster=header.cluster)
 
 
 @TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, header=NoHeader, answer=_topic_list)
 def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
-    """Names of clusters and brokers, which are topics too, with the address of one broker."""
+    """Translate a request for system topics: names of clusters and brokers.
+
+    The response has the address of one broker.
+    """
     return GetNamesrvTopicList(system=True)
 
 
 @TABLE.processor(RequestCode.GET_UNIT_TOPIC_LIST, header=NoHeader, answer=_topic_list)
 def get_unit_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Topics of a unit. Errors: SYSTEM_ERROR (turned off), as of the two that follow."""
+    """Translate a request for the topics of a unit. Errors: SYSTEM_ERROR (disabled by configuration)."""
     return GetUnitTopicList(UNIT)
 
 
 @TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, header=NoHeader, answer=_topic_list)
 def get_unit_subscribed_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Topics that units subscribe to."""
+    """Translate a request for topics to which units subscribe. Errors: SYSTEM_ERROR (disabled by configuration)."""
     return GetUnitTopicList(HAS_UNIT_SUBSCRIBERS)
 
 
 @TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, header=NoHeader, answer=_topic_list)
 def get_unit_subscribed_plain_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Those of them that are of no unit."""
+    """Translate a request for topics outside units to which units subscribe.
+
+    Errors: SYSTEM_ERROR (disabled by configuration).
+    """
     return GetUnitTopicList(HAS_UNIT_SUBSCRIBERS, UNIT)
 
 
 @TABLE.processor(RequestCode.DELETE_TOPIC_IN_NAMESRV, header=DeleteTopicFromNamesrvRequestHeader)
 def delete_topic(call: RemotingCall, header: DeleteTopicFromNamesrvRequestHeader, body: bytes) -> DeleteTopicInNamesrv:
-    """The brokers are told by another request."""
+    """Translate a request to delete a topic from routes. Another request deletes it on brokers."""
     return DeleteTopicInNamesrv(header.topic, header.cluster_name)
 
 
 @TABLE.processor(RequestCode.PUT_KV_CONFIG, header=PutKVConfigRequestHeader)
 def put_kv_config(call: RemotingCall, header: PutKVConfigRequestHeader, body: bytes) -> PutKvConfig:
-    """A missing value is stored as such."""
+    """Translate a request to store a value. A missing value is stored as null."""
     if header.namespace is None or header.key is None:
         raise EngineError(ResponseCode.SYSTEM_ERROR, "namespace or key is null")
     return PutKvConfig(header.namespace, header.key, header.value)
@@ -182,13 +188,13 @@ def _no_value(call: RemotingCall, error: EngineError) -> bytes:
 
 @TABLE.processor(RequestCode.GET_KV_CONFIG, header=KvConfigRequestHeader, answer=_value, refuse=_no_value)
 def get_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> GetKvConfig:
-    """Missing names are looked up, and shown in the remark, as Java prints null."""
+    """Translate a request for a value. A missing name is looked up, and shown in the remark, as "null"."""
     return GetKvConfig(_null(header.namespace), _null(header.key))
 
 
 @TABLE.processor(RequestCode.DELETE_KV_CONFIG, header=KvConfigRequestHeader)
 def delete_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> DeleteKvConfig:
-    """A value that is not there is no error."""
+    """Translate a request to delete a value. Deleting an unknown value is a no-op."""
     return DeleteKvConfig(_null(header.namespace), _null(header.key))
 
 
@@ -198,7 +204,7 @@ def _values(call: RemotingCall, result: KvListResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_KVLIST_BY_NAMESPACE, header=GetKVListByNamespaceRequestHeader, answer=_values)
 def get_kv_list(call: RemotingCall, header: GetKVListByNamespaceRequestHeader, body: bytes) -> GetKvListByNamespace:
-    """Brokers ask for the order configuration this way."""
+    """Translate a request for all values of a namespace. Brokers get the order configuration with this request."""
     return GetKvListByNamespace(_null(header.namespace))
 
 
@@ -208,7 +214,7 @@ def _wiped(call: RemotingCall, result: PermOfBrokerResult) -> bytes:
 
 @TABLE.processor(RequestCode.WIPE_WRITE_PERM_OF_BROKER, header=BrokerNameRequestHeader, answer=_wiped)
 def wipe_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: bytes) -> SetPermOfBroker:
-    """Producers leave the broker at their next route poll."""
+    """Translate a request to remove a broker's write permission. Producers notice it when they next fetch the route."""
     return SetPermOfBroker(header.broker_name, add=False)
 
 
@@ -218,13 +224,13 @@ def _added(call: RemotingCall, result: PermOfBrokerResult) -> bytes:
 
 @TABLE.processor(RequestCode.ADD_WRITE_PERM_OF_BROKER, header=BrokerNameRequestHeader, answer=_added)
 def add_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: bytes) -> SetPermOfBroker:
-    """The way back."""
+    """Translate a request to restore a broker's write permission."""
     return SetPermOfBroker(header.broker_name, add=True)
 
 
 @TABLE.processor(RequestCode.UPDATE_NAMESRV_CONFIG, header=NoHeader)
 def update_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateNamesrvConfig:
-    """Change keys of the name server."""
+    """Translate changed configuration keys of the name server."""
     return UpdateNamesrvConfig(read_properties(body))
 
 
@@ -234,7 +240,7 @@ def _text(call: RemotingCall, result: TextResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_NAMESRV_CONFIG, header=NoHeader, answer=_text)
 def get_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvConfig:
-    """As properties text."""
+    """Translate a request for the configuration. The response is properties text."""
     return GetNamesrvConfig()
 
 

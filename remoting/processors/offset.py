@@ -1,6 +1,6 @@
 """Offsets of queues and of groups. Source: ConsumerManageProcessor, AdminBrokerProcessor (5.3.3)."""
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Done
@@ -35,7 +35,7 @@ TABLE = RequestTable(Role.BROKER)
 
 @header
 class QueryConsumerOffsetRequestHeader(Header):
-    """A group's committed offset. Errors: QUERY_NOT_FOUND."""
+    """Request for a group's committed offset. Errors: QUERY_NOT_FOUND."""
 
     consumer_group: str = ""
     topic: str = ""
@@ -45,9 +45,9 @@ class QueryConsumerOffsetRequestHeader(Header):
 
 @header
 class UpdateConsumerOffsetRequestHeader(Header):
-    """Commit an offset.
+    """Request to commit an offset.
 
-    Errors: SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER (a missing number, which the engine names).
+    Errors: SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER (a missing number, named by the engine).
     """
 
     consumer_group: str
@@ -58,7 +58,7 @@ class UpdateConsumerOffsetRequestHeader(Header):
 
 @header
 class SearchOffsetRequestHeader(Header):
-    """The offset at a store timestamp. `boundary_type` is LOWER (also when absent or unknown) or UPPER."""
+    """Request for the offset at a store timestamp. `boundary_type` is LOWER (also when absent or unknown) or UPPER."""
 
     topic: str
     queue_id: Int
@@ -68,7 +68,7 @@ class SearchOffsetRequestHeader(Header):
 
 @header
 class GetMaxOffsetRequestHeader(Header):
-    """The next offset to be assigned; unknown topics and queues have 0."""
+    """Request for a queue's maximum offset, the next one to be assigned. Unknown topics and queues have 0."""
 
     topic: str
     queue_id: Int
@@ -76,7 +76,7 @@ class GetMaxOffsetRequestHeader(Header):
 
 @header
 class GetMinOffsetRequestHeader(Header):
-    """The first offset still stored; unknown topics and queues have 0."""
+    """Request for a queue's minimum offset, the first one still stored. Unknown topics and queues have 0."""
 
     topic: str
     queue_id: Int
@@ -84,7 +84,7 @@ class GetMinOffsetRequestHeader(Header):
 
 @header
 class GetEarliestMsgStoretimeRequestHeader(Header):
-    """The store timestamp of the first message, -1 when there is none."""
+    """Request for the store timestamp of a queue's first message, -1 if there is none."""
 
     topic: str
     queue_id: Int
@@ -92,7 +92,10 @@ class GetEarliestMsgStoretimeRequestHeader(Header):
 
 @header
 class ResetOffsetRequestHeader(Header):
-    """Move a group. Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue)."""
+    """Request to reset a group's offsets.
+
+    Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue).
+    """
 
     group: str
     topic: str
@@ -104,7 +107,7 @@ class ResetOffsetRequestHeader(Header):
 
 @header
 class CloneGroupOffsetRequestHeader(Header):
-    """Copy a group's offsets to another group; unknown ones are no error."""
+    """Request to copy a group's offsets to another group. Unknown groups are no error."""
 
     src_group: str = ""
     dest_group: str = ""
@@ -114,7 +117,10 @@ class CloneGroupOffsetRequestHeader(Header):
 
 @header
 class QueryCorrectionOffsetHeader(Header):
-    """The slowest group of each queue; `filter_groups` has commas between names. Errors: SYSTEM_ERROR."""
+    """Request for the lowest offset of each queue among groups.
+
+    `filter_groups` is comma separated. Errors: SYSTEM_ERROR.
+    """
 
     filter_groups: str = ""
     compare_group: str
@@ -147,7 +153,7 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
 def query_consumer_offset(
     call: RemotingCall, header: QueryConsumerOffsetRequestHeader, body: bytes
 ) -> QueryConsumerOffset:
-    """Clients take QUERY_NOT_FOUND as "no offset yet"."""
+    """Translate a request for a committed offset. For clients, QUERY_NOT_FOUND means that there is no offset yet."""
     return QueryConsumerOffset(header.consumer_group, header.topic, header.queue_id, header.set_zero_if_not_found)
 
 
@@ -160,7 +166,7 @@ def query_consumer_offset(
 def update_consumer_offset(
     call: RemotingCall, header: UpdateConsumerOffsetRequestHeader, body: bytes
 ) -> UpdateConsumerOffset:
-    """Often oneway; Go asks for an answer."""
+    """Translate an offset commit. It is often oneway; Go clients expect a response."""
     return UpdateConsumerOffset(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
 
 
@@ -168,20 +174,20 @@ def update_consumer_offset(
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header=SearchOffsetRequestHeader, answer=_offset, refuse=_refusal
 )
 def search_offset(call: RemotingCall, header: SearchOffsetRequestHeader, body: bytes) -> SearchOffset:
-    """The boundary may be written in any case."""
+    """Translate a search by store timestamp. The boundary type is case-insensitive."""
     upper = header.boundary_type.upper() == "UPPER"
     return SearchOffset(header.topic, header.queue_id, header.timestamp, upper)
 
 
 @TABLE.processor(RequestCode.GET_MAX_OFFSET, header=GetMaxOffsetRequestHeader, answer=_offset, refuse=_refusal)
 def get_max_offset(call: RemotingCall, header: GetMaxOffsetRequestHeader, body: bytes) -> GetMaxOffset:
-    """The exclusive end of the queue."""
+    """Translate a request for the maximum offset, which is the exclusive end of the queue."""
     return GetMaxOffset(header.topic, header.queue_id)
 
 
 @TABLE.processor(RequestCode.GET_MIN_OFFSET, header=GetMinOffsetRequestHeader, answer=_min_offset, refuse=_refusal)
 def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: bytes) -> GetMinOffset:
-    """Its answer carries an empty remark, as upstream's does."""
+    """Translate a request for the minimum offset. As in upstream, its response has an empty remark."""
     return GetMinOffset(header.topic, header.queue_id)
 
 
@@ -194,7 +200,7 @@ def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: 
 def get_earliest_store_time(
     call: RemotingCall, header: GetEarliestMsgStoretimeRequestHeader, body: bytes
 ) -> GetEarliestStoreTime:
-    """Of the first message that is still stored."""
+    """Translate a request for the store time of the first message that is still stored."""
     return GetEarliestStoreTime(header.topic, header.queue_id)
 
 
@@ -209,10 +215,11 @@ def _reset(call: RemotingCall, result: ResetOffsetResult) -> bytes:
 
 @TABLE.processor(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header=ResetOffsetRequestHeader, answer=_reset)
 def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: bytes) -> ResetOffset:
-    """The next pull of each queue learns of it, unless the broker lets consumers do it.
+    """Translate an offset reset. The next pull of each queue gets the new offset.
 
-    An offset counts only with a queue id; otherwise the timestamp decides. C++ clients send their language, by which
-    upstream words what it tells consumers, whatever these are written in.
+    With server-side reset off, the broker asks the consumers to reset. An offset is used only with a queue id;
+    otherwise the timestamp decides. Requests of C++ clients carry their language; as in upstream, it selects the form
+    of the notification to consumers, regardless of their languages.
     """
     return ResetOffset(
         group=header.group,
@@ -227,7 +234,10 @@ def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: byt
 
 @TABLE.processor(RequestCode.CLONE_GROUP_OFFSET, header=CloneGroupOffsetRequestHeader)
 def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader, body: bytes) -> CloneGroupOffset:
-    """Of all topics it copies nothing, as upstream looks for the offsets of the topic that is asked for."""
+    """Translate a request to copy offsets.
+
+    For all topics it copies nothing: upstream looks up the requested topic only.
+    """
     return CloneGroupOffset(header.src_group, header.dest_group, header.topic, header.offline)
 
 
@@ -241,7 +251,7 @@ def _all_offsets(call: RemotingCall, result: AllOffsetsResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_ALL_CONSUMER_OFFSET, header=NoHeader, answer=_all_offsets)
 def get_all_consumer_offset(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllConsumerOffset:
-    """What a slave broker copies."""
+    """Translate a slave's request for all consumer offsets."""
     return GetAllConsumerOffset()
 
 
@@ -253,6 +263,6 @@ def _correction(call: RemotingCall, result: CorrectionOffsetResult) -> bytes:
 def query_correction_offset(
     call: RemotingCall, header: QueryCorrectionOffsetHeader, body: bytes
 ) -> QueryCorrectionOffset:
-    """A name that is named to be left out loses its offsets, as upstream has it."""
+    """Translate a request for correction offsets. As in upstream, a group named in the filter loses its offsets."""
     groups = header.filter_groups.split(",") if header.filter_groups.strip() else []
     return QueryCorrectionOffset(header.topic, header.compare_group, groups)

@@ -1,10 +1,10 @@
-"""Pop consumption: pop, ack, change of the invisible time, notification, peek.
+"""Pop consumption: pop, acknowledge, change the invisible duration, notification, peek.
 
 Source: PopMessageProcessor, AckMessageProcessor, ChangeInvisibleTimeProcessor, NotificationProcessor,
 PeekMessageProcessor, PollingInfoProcessor (5.3.3). Absent numbers count as 0 where upstream's headers have primitives.
 """
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -44,10 +44,10 @@ _NO_NOTICE = {"hasMsg": "false", "pollingFull": "false"}
 
 @header
 class PopMessageRequestHeader(Header):
-    """Take messages for a while.
+    """Request to pop messages: receive them and make them invisible for a duration.
 
-    Errors: POLLING_TIMEOUT, POLLING_FULL (nothing there), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION,
-    INVALID_PARAMETER (queue id, number of messages), SUBSCRIPTION_PARSE_FAILED.
+    Errors: POLLING_TIMEOUT, POLLING_FULL (no message found), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST,
+    NO_PERMISSION, INVALID_PARAMETER (queue id, number of messages), SUBSCRIPTION_PARSE_FAILED.
     """
 
     consumer_group: str
@@ -66,7 +66,7 @@ class PopMessageRequestHeader(Header):
 
 @header
 class AckMessageRequestHeader(Header):
-    """Acknowledge one popped message.
+    """Request to acknowledge one popped message.
 
     Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id), NO_MESSAGE (offset outside the queue), SYSTEM_ERROR (handle).
     """
@@ -80,7 +80,7 @@ class AckMessageRequestHeader(Header):
 
 @header
 class ChangeInvisibleTimeRequestHeader(Header):
-    """Hide a popped message for another while. Errors: as for an ack."""
+    """Request to change the invisible duration of a popped message. Errors: as for an acknowledgement."""
 
     consumer_group: str = ""
     topic: str
@@ -92,7 +92,7 @@ class ChangeInvisibleTimeRequestHeader(Header):
 
 @header
 class NotificationRequestHeader(Header):
-    """Wait until a pop would find something. Errors: as for a pop."""
+    """Request to wait until a pop would find a message. Errors: as for a pop."""
 
     consumer_group: str
     topic: str
@@ -105,7 +105,10 @@ class NotificationRequestHeader(Header):
 
 @header
 class PeekMessageRequestHeader(Header):
-    """Read what a pop would read without taking it. Errors: PULL_NOT_FOUND, otherwise as for a pop."""
+    """Request to read the messages that a pop would receive, without popping them.
+
+    Errors: PULL_NOT_FOUND, otherwise as for a pop.
+    """
 
     consumer_group: str
     topic: str
@@ -115,7 +118,7 @@ class PeekMessageRequestHeader(Header):
 
 @header
 class PollingInfoRequestHeader(Header):
-    """How many pops wait. Errors: as for a pop."""
+    """Request for the number of waiting pops. Errors: as for a pop."""
 
     consumer_group: str
     topic: str
@@ -146,7 +149,7 @@ def _pop_refusal(call: RemotingCall, error: EngineError) -> bytes:
 
 @TABLE.processor(RequestCode.POP_MESSAGE, header=PopMessageRequestHeader, answer=_pop_answer, refuse=_pop_refusal)
 def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes) -> PopMessage:
-    """The body of the answer and its offsets run in the same order."""
+    """Translate a pop. Messages in the response body and their offsets have the same order."""
     return PopMessage(
         header.consumer_group,
         header.topic,
@@ -165,13 +168,13 @@ def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes
 
 @TABLE.processor(RequestCode.PEEK_MESSAGE, header=PeekMessageRequestHeader, answer=_peek_answer, refuse=_pop_refusal)
 def peek_message(call: RemotingCall, header: PeekMessageRequestHeader, body: bytes) -> PeekMessage:
-    """Nothing is taken, so there is no pop time and no handle."""
+    """Translate a peek. Messages stay visible, so the response has no pop time and no receipt handle."""
     return PeekMessage(header.consumer_group, header.topic, header.queue_id, header.max_msg_nums)
 
 
 @TABLE.processor(RequestCode.ACK_MESSAGE, header=AckMessageRequestHeader)
 def ack_message(call: RemotingCall, header: AckMessageRequestHeader, body: bytes) -> AckMessage:
-    """The receipt is passed on as it came; the engine judges it."""
+    """Translate an acknowledgement. The engine validates the receipt handle."""
     if header.extra_info is None:
         raise EngineError(ResponseCode.SYSTEM_ERROR, NO_EXTRA_INFO)
     return AckMessage(header.consumer_group, header.topic, header.queue_id, header.extra_info, header.offset)
@@ -187,7 +190,7 @@ def _change_answer(call: RemotingCall, result: ChangeInvisibleResult) -> bytes:
 
 
 def _change_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    if error.code == ResponseCode.SYSTEM_ERROR and error.remark is not None:  # thrown
+    if error.code == ResponseCode.SYSTEM_ERROR and error.remark is not None:  # upstream's handler threw
         return call.answer(error.remark, code=error.code)
     return call.answer(NOT_SET if error.remark is None else error.remark, _NO_CHANGE, code=error.code)
 
@@ -201,7 +204,7 @@ def _change_refusal(call: RemotingCall, error: EngineError) -> bytes:
 def change_invisible_time(
     call: RemotingCall, header: ChangeInvisibleTimeRequestHeader, body: bytes
 ) -> ChangeInvisibleTime:
-    """The client makes its new receipt from the answer."""
+    """Translate a change of the invisible duration. The client makes its new receipt handle from the response."""
     if header.extra_info is None:
         raise EngineError(ResponseCode.SYSTEM_ERROR, NO_EXTRA_INFO)
     return ChangeInvisibleTime(
@@ -211,7 +214,7 @@ def change_invisible_time(
 
 @TABLE.processor(RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, body=BatchAckBody)
 def batch_ack_message(call: RemotingCall, header: NoHeader, body: BatchAckBody) -> BatchAckMessage:
-    """Many acknowledgements at once."""
+    """Translate acknowledgements of several check points."""
     return BatchAckMessage(None if body.acks is None else [each.ack() for each in body.acks], body.broker_name)
 
 
@@ -234,7 +237,7 @@ def _notification_refusal(call: RemotingCall, error: EngineError) -> bytes:
     refuse=_notification_refusal,
 )
 def notification(call: RemotingCall, header: NotificationRequestHeader, body: bytes) -> Notification:
-    """The proxy asks this before it pops."""
+    """Translate a notification request. The proxy sends it before it pops."""
     return Notification(
         header.consumer_group,
         header.topic,
@@ -261,7 +264,7 @@ def _polling_info_refusal(call: RemotingCall, error: EngineError) -> bytes:
     refuse=_polling_info_refusal,
 )
 def polling_info(call: RemotingCall, header: PollingInfoRequestHeader, body: bytes) -> PollingInfo:
-    """Of one topic, group and queue id."""
+    """Translate a request for the number of waiting pops of one topic, group and queue id."""
     return PollingInfo(header.consumer_group, header.topic, header.queue_id)
 
 
@@ -271,5 +274,5 @@ def _rolled_back(call: RemotingCall, result: Done) -> bytes:
 
 @TABLE.processor(RequestCode.POP_ROLLBACK, header=NoHeader, answer=_rolled_back)
 def pop_rollback(call: RemotingCall, header: NoHeader, body: bytes) -> RollBackPops:
-    """Before popConsumerKVServiceEnable is switched off."""
+    """Translate a rollback of pops, which is sent before popConsumerKVServiceEnable is switched off."""
     return RollBackPops()

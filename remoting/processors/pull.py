@@ -1,6 +1,6 @@
-"""Reading queues by offset, and giving messages back. Source: PullMessageProcessor, SendMessageProcessor (5.3.3)."""
+"""Pull messages by offset, and send messages back. Source: PullMessageProcessor, SendMessageProcessor (5.3.3)."""
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -21,11 +21,11 @@ TABLE = RequestTable(Role.BROKER)
 
 @header
 class PullMessageRequestHeader(Header):
-    """Read one queue from an offset, and wait if asked to.
+    """Request to pull messages of one queue from an offset. It may wait for messages (long polling).
 
     Errors: NO_PERMISSION (ext `forbiddenType`), SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER (queue
-    id), SUBSCRIPTION_PARSE_FAILED, SUBSCRIPTION_NOT_EXIST, SUBSCRIPTION_NOT_LATEST.
-    Not emulated: `maxMsgBytes`, which the default store ignores as well.
+    id), SUBSCRIPTION_PARSE_FAILED, SUBSCRIPTION_NOT_EXIST, SUBSCRIPTION_NOT_LATEST. Not emulated: `maxMsgBytes`, which
+    the default store ignores as well.
     """
 
     FAST = True
@@ -45,9 +45,9 @@ class PullMessageRequestHeader(Header):
 
 @header
 class ConsumerSendMsgBackRequestHeader(Header):
-    """Give a message back for a later retry. `offset` is its physical offset.
+    """Request to send a message back for a later retry. `offset` is its physical offset.
 
-    Errors: SYSTEM_ERROR (no message there), SUBSCRIPTION_GROUP_NOT_EXIST.
+    Errors: SYSTEM_ERROR (no message at the offset), SUBSCRIPTION_GROUP_NOT_EXIST.
     """
 
     offset: Long
@@ -71,7 +71,10 @@ def _answer(call: RemotingCall, result: PullResult) -> bytes:
 
 
 def _answer_of_static_topic(call: RemotingCall, result: PullResult) -> bytes:
-    """The remark is lost where the answer of a queue is put into the words of its logical queue."""
+    """Encode the response for a static topic.
+
+    Upstream loses the remark when it rewrites the response for a logical queue.
+    """
     fields = {
         "suggestWhichBrokerId": str(result.suggest_which_broker_id),
         "groupSysFlag": str(result.group_sys_flag),
@@ -100,7 +103,7 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
     refuse=_refusal,
 )
 def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: bytes) -> PullMessage:
-    """A lite pull differs by a bit of its sysFlag only."""
+    """Translate a pull or a lite pull. A lite pull differs only by a bit of its sysFlag."""
     return PullMessage(
         header.consumer_group,
         header.topic,
@@ -118,7 +121,7 @@ def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: byt
 
 @TABLE.processor(RequestCode.CONSUMER_SEND_MSG_BACK, header=ConsumerSendMsgBackRequestHeader)
 def send_message_back(call: RemotingCall, header: ConsumerSendMsgBackRequestHeader, body: bytes) -> SendMessageBack:
-    """Old clients do not decide how often a message is tried."""
+    """Translate a send-back. Versions below 121 (3.4.9) cannot set the maximum number of retries."""
     heeded = call.version >= VERSION_SEND_BACK_MAX_RECONSUME
     return SendMessageBack(
         group=header.group,

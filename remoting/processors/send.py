@@ -1,9 +1,9 @@
-"""Sending messages: SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, replies, recall.
+"""Send messages: SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, replies, recall.
 
 Source: SendMessageProcessor, ReplyMessageProcessor, RecallMessageProcessor (5.3.3).
 """
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from functools import lru_cache
 
@@ -38,7 +38,7 @@ NO_BODY = (
 
 @header
 class SendMessageRequestHeader(Header):
-    """Store a message, or a batch of them.
+    """Request to store a message or a batch of messages.
 
     Errors: TOPIC_NOT_EXIST, NO_PERMISSION, INVALID_PARAMETER (name, queue id), MESSAGE_ILLEGAL (size).
     """
@@ -60,10 +60,10 @@ class SendMessageRequestHeader(Header):
 
 @header
 class SendMessageRequestHeaderV2(Header):
-    """The same with names of one letter: what Java clients send."""
+    """SendMessageRequestHeader with field names of one letter. Java clients send this form."""
 
     FAST = True
-    UPSTREAM = "SendMessageRequestHeader"  # upstream turns it into that before anything is looked at
+    UPSTREAM = "SendMessageRequestHeader"  # upstream converts it to that class first
 
     producer_group: str = wire("a", default="")
     topic: str = wire("b")
@@ -82,7 +82,7 @@ class SendMessageRequestHeaderV2(Header):
 
 @header
 class RecallMessageRequestHeader(Header):
-    """Take back a timed message.
+    """Request to recall a timed message before it is delivered.
 
     Errors: NO_PERMISSION (recall is off), TOPIC_NOT_EXIST, ILLEGAL_OPERATION (handle, time).
     """
@@ -93,11 +93,14 @@ class RecallMessageRequestHeader(Header):
 
 
 def send_answer(call: RemotingCall, result: SendResult) -> bytes:
-    """Where the message went. This is the hottest answer, so its header is one text."""
+    """Encode where the message was stored.
+
+    It is the most frequent response, so its header is a single format string.
+    """
     code, id_, handle = result.code, result.transaction_id, result.recall_handle
     transaction_id = "" if id_ is None else f'"transactionId":{quoted(id_)},'
     if handle is not None and call.processor.code is RequestCode.SEND_BATCH_MESSAGE:
-        handle = None  # upstream looks at the code: a batch that is sent by another one gets its handle
+        handle = None  # as upstream: only a batch sent with another request code gets a recall handle
     recall_handle = "" if handle is None else f'"recallHandle":{quoted(handle)},'
     if result.__class__ is WholeBatchSendResult:
         recall_handle += f'"batchUniqId":{quoted(id_ or "")},'
@@ -111,7 +114,10 @@ def send_answer(call: RemotingCall, result: SendResult) -> bytes:
 
 
 def send_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    """A refused send still names region and trace switch, unless upstream's handler throws or does not come so far."""
+    """Encode a rejected send. It has the region and the trace switch.
+
+    They are absent if upstream's handler throws or if the request fails before it.
+    """
     thrown = error.code == ResponseCode.SYSTEM_ERROR and (error.remark or "").startswith("java.")
     if thrown or error.code == ResponseCode.NOT_LEADER_FOR_QUEUE:
         return call.answer(error.remark, code=error.code)
@@ -131,7 +137,7 @@ def send_refusal(call: RemotingCall, error: EngineError) -> bytes:
 def send_message(
     call: RemotingCall, header: SendMessageRequestHeader | SendMessageRequestHeaderV2, body: bytes
 ) -> SendMessage:
-    """Whether it is a batch is said by the header, not by the code."""
+    """Translate a send. The header, not the request code, marks a batch."""
     if not body:
         raise EngineError(ResponseCode.SYSTEM_ERROR, NO_BODY)
     return SendMessage(
@@ -154,7 +160,10 @@ def send_message(
 
 
 def reply_answer(call: RemotingCall, result: SendResult) -> bytes:
-    """As of a send; a reply that did not arrive says why, and one that was not stored either has no place."""
+    """Encode the result of a reply, like that of a send. The remark says why a reply was not delivered.
+
+    A reply that was not stored either has no queue id, message id and offset.
+    """
     config = call.service.broker_config
     ext = {"TRACE_ON": "true" if config.trace_on else "false", "MSG_REGION": config.region_id}
     if result.msg_id:
@@ -172,7 +181,7 @@ def reply_answer(call: RemotingCall, result: SendResult) -> bytes:
 def send_reply_message(
     call: RemotingCall, header: SendMessageRequestHeader | SendMessageRequestHeaderV2, body: bytes
 ) -> SendReplyMessage:
-    """The reply of a request, on its way to the client that asked."""
+    """Translate a reply message, which the broker forwards to the client that sent the request."""
     return SendReplyMessage(send_message(call, header, body))
 
 
@@ -189,7 +198,7 @@ def _recall_refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.RECALL_MESSAGE, header=RecallMessageRequestHeader, answer=_recall_answer, refuse=_recall_refusal
 )
 def recall_message(call: RemotingCall, header: RecallMessageRequestHeader, body: bytes) -> RecallMessage:
-    """By the handle that the send was answered with."""
+    """Translate a recall by the handle that the response to the send had."""
     return RecallMessage(header.topic, header.recall_handle, header.producer_group)
 
 

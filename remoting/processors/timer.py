@@ -1,6 +1,6 @@
-"""What the timer and the delay levels tell of themselves. Source: AdminBrokerProcessor (5.3.3)."""
+"""State of timer messages and delay levels. Source: AdminBrokerProcessor (5.3.3)."""
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from struct import Struct
 
@@ -21,7 +21,11 @@ from ..request.request_table import NoHeader, RequestTable, Role
 TABLE = RequestTable(Role.BROKER)
 
 _CHECK_POINT = Struct(">qqqqqqq")
-"""Time read, place in the log, messages taken, those of the master, state version, time and number of writes."""
+"""The timer check point: seven 8-byte integers.
+
+Time read, offset in the timer log, messages taken, messages taken on the master, then the data version: state version,
+time and number of writes.
+"""
 _STATE_VERSION = 0
 
 
@@ -32,7 +36,7 @@ def _check_point(call: RemotingCall, result: TimerCheckPointResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_TIMER_CHECK_POINT, header=NoHeader, answer=_check_point)
 def get_timer_check_point(call: RemotingCall, header: NoHeader, body: bytes) -> GetTimerCheckPoint:
-    """Seven numbers of eight bytes, as slaves of a broker read them."""
+    """Translate a request for the timer check point: seven 8-byte numbers, as slave brokers read them."""
     return GetTimerCheckPoint()
 
 
@@ -44,7 +48,7 @@ def _metrics(call: RemotingCall, result: TimerMetricsResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_TIMER_METRICS, header=NoHeader, answer=_metrics)
 def get_timer_metrics(call: RemotingCall, header: NoHeader, body: bytes) -> GetTimerMetrics:
-    """How many messages wait for each topic."""
+    """Translate a request for the number of pending timer messages of each topic."""
     return GetTimerMetrics()
 
 
@@ -55,5 +59,5 @@ def _offsets(call: RemotingCall, result: DelayOffsetsResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_ALL_DELAY_OFFSET, header=NoHeader, answer=_offsets)
 def get_all_delay_offset(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllDelayOffset:
-    """What a slave broker copies."""
+    """Translate a slave's request for the offsets of all delay levels."""
     return GetAllDelayOffset()

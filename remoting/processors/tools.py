@@ -1,9 +1,9 @@
-"""What administrators' tools ask of a broker besides topics, groups and messages.
+"""Requests of admin tools, other than those about topics, groups and messages.
 
 Source: AdminBrokerProcessor (5.3.3).
 """
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -42,7 +42,7 @@ CHECK_IN_PROGRESS = 2
 
 @header
 class ViewBrokerStatsDataRequestHeader(Header):
-    """What was counted under a name and a key. Errors: SYSTEM_ERROR."""
+    """Request for the statistics of a name and a key. Errors: SYSTEM_ERROR."""
 
     stats_name: str | None = None
     stats_key: str | None = None
@@ -50,21 +50,24 @@ class ViewBrokerStatsDataRequestHeader(Header):
 
 @header
 class GetConsumeStatsInBrokerHeader(Header):
-    """Progress of all groups, on all topics or on ordered ones."""
+    """Request for the progress of all groups, on all topics or on ordered ones only."""
 
     is_order: bool = False
 
 
 @header
 class ExportRocksDBConfigToJsonRequestHeader(Header):
-    """Tables to be written to files, with semicolons between. Errors: SYSTEM_ERROR."""
+    """Request to export tables to JSON files. `config_type` is semicolon separated. Errors: SYSTEM_ERROR."""
 
     config_type: str | None = None
 
 
 @header
 class SetCommitLogReadAheadModeFields(Header):
-    """Upstream declares no header for it: 0 reads ahead, 1 does not. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
+    """Request to set the read mode of the commit log: 0 reads ahead, 1 does not. Upstream declares no header for it.
+
+    Errors: INVALID_PARAMETER, SYSTEM_ERROR.
+    """
 
     mode: str | None = wire("READ_AHEAD_MODE", default=None)
 
@@ -77,7 +80,7 @@ def _stats(call: RemotingCall, result: BrokerStatsResult) -> bytes:
 def view_broker_stats_data(
     call: RemotingCall, header: ViewBrokerStatsDataRequestHeader, body: bytes
 ) -> ViewBrokerStats:
-    """Of the last minute, hour and day."""
+    """Translate a request for the statistics of the last minute, hour and day."""
     return ViewBrokerStats(header.stats_name, header.stats_key)
 
 
@@ -91,13 +94,13 @@ def _progress(call: RemotingCall, result: BrokerConsumeStatsResult) -> bytes:
 def get_broker_consume_stats(
     call: RemotingCall, header: GetConsumeStatsInBrokerHeader, body: bytes
 ) -> GetBrokerConsumeStats:
-    """Of each group that the broker knows."""
+    """Translate a request for the progress of each group that the broker knows."""
     return GetBrokerConsumeStats(header.is_order)
 
 
 @TABLE.processor(RequestCode.CLEAN_UNUSED_TOPIC, header=NoHeader)
 def clean_unused_topic(call: RemotingCall, header: NoHeader, body: bytes) -> CleanUnusedTopic:
-    """Forget queues whose topic is not there."""
+    """Translate a request to delete the queues of topics that do not exist."""
     return CleanUnusedTopic()
 
 
@@ -107,7 +110,7 @@ def _modes(call: RemotingCall, result: MessageRequestModesResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, header=NoHeader, answer=_modes)
 def get_all_message_request_mode(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllMessageRequestMode:
-    """By topic and group."""
+    """Translate a request for all message request modes, by topic and group."""
     return GetAllMessageRequestMode()
 
 
@@ -115,7 +118,7 @@ def get_all_message_request_mode(call: RemotingCall, header: NoHeader, body: byt
 def export_config_to_json(
     call: RemotingCall, header: ExportRocksDBConfigToJsonRequestHeader, body: bytes
 ) -> ExportConfigToJson:
-    """Done at once, for there is no database."""
+    """Translate an export. It completes immediately, because there is no database."""
     if header.config_type is None:
         raise EngineError(
             ResponseCode.SYSTEM_ERROR,
@@ -130,19 +133,22 @@ def _in_progress(call: RemotingCall, result: Done) -> bytes:
 
 @TABLE.processor(RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS, header=NoHeader, answer=_in_progress)
 def check_queue_progress(call: RemotingCall, header: NoHeader, body: bytes) -> CheckQueueProgress:
-    """Always under way."""
+    """Translate a request for the progress of the check. The response always says that it is in progress."""
     return CheckQueueProgress()
 
 
 @TABLE.processor(RequestCode.RESET_MASTER_FLUSH_OFFSET, header=NoHeader)
 def reset_master_flush_offset(call: RemotingCall, header: NoHeader, body: bytes) -> ResetMasterFlushOffset:
-    """Upstream's header says up to where; only a controller would want to know."""
+    """Translate a reset of the master's flush offset.
+
+    Upstream's header has the offset; only a controller would use it.
+    """
     return ResetMasterFlushOffset()
 
 
 @TABLE.processor(RequestCode.GET_BROKER_EPOCH_CACHE, header=NoHeader)
 def get_broker_epoch_cache(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerEpochCache:
-    """Refused without a controller."""
+    """Translate a request for the epoch cache. Without a controller it is rejected."""
     return GetBrokerEpochCache()
 
 
@@ -150,19 +156,19 @@ def get_broker_epoch_cache(call: RemotingCall, header: NoHeader, body: bytes) ->
 def set_commit_log_read_mode(
     call: RemotingCall, header: SetCommitLogReadAheadModeFields, body: bytes
 ) -> SetCommitLogReadMode:
-    """Noted as the key `dataReadAheadEnable`."""
+    """Translate the read mode. It is stored as the key `dataReadAheadEnable`."""
     return SetCommitLogReadMode(header.mode)
 
 
 @TABLE.processor(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, header=NoHeader)
 def update_cold_data_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateColdDataFlowCtrConfig:
-    """A text of properties: groups and their numbers."""
+    """Translate thresholds. The body is properties text: groups and their thresholds."""
     return UpdateColdDataFlowCtrConfig(read_properties(body))
 
 
 @TABLE.processor(RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG, header=NoHeader)
 def remove_cold_data_config(call: RemotingCall, header: NoHeader, body: bytes) -> RemoveColdDataFlowCtrConfig:
-    """The whole body is the name of a group."""
+    """Translate a request to remove a group's threshold. The whole body is the group name."""
     return RemoveColdDataFlowCtrConfig(body.decode("utf-8", "replace") if body else None)
 
 
@@ -172,5 +178,5 @@ def _cold_data(call: RemotingCall, result: ColdDataFlowCtrResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, header=NoHeader, answer=_cold_data)
 def get_cold_data_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetColdDataFlowCtrInfo:
-    """All limits."""
+    """Translate a request for all thresholds."""
     return GetColdDataFlowCtrInfo()

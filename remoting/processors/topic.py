@@ -1,6 +1,6 @@
 """Topics of a broker. Source: AdminBrokerProcessor (5.3.3)."""
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ TABLE = RequestTable(Role.BROKER)
 
 @header
 class CreateTopicRequestHeader(Header):
-    """Create or change a topic.
+    """Request to create or change a topic.
 
     Errors: INVALID_PARAMETER (name, system topic), SYSTEM_ERROR (attributes, filter type).
     """
@@ -57,14 +57,17 @@ class CreateTopicRequestHeader(Header):
 
 @header
 class DeleteTopicRequestHeader(Header):
-    """Delete a topic; an unknown one is no error. Errors: INVALID_PARAMETER (blank, system topic)."""
+    """Request to delete a topic.
+
+    Deleting an unknown topic is a no-op. Errors: INVALID_PARAMETER (blank, system topic).
+    """
 
     topic: str = ""
 
 
 @header
 class GetTopicConfigRequestHeader(Header):
-    """One topic's configuration, with `lo` and its mapping. Errors: TOPIC_NOT_EXIST."""
+    """Request for one topic's configuration, including its mapping if `lo` is set. Errors: TOPIC_NOT_EXIST."""
 
     topic: str
     lo: bool = False
@@ -72,7 +75,7 @@ class GetTopicConfigRequestHeader(Header):
 
 @header
 class GetTopicStatsInfoRequestHeader(Header):
-    """The extent of a topic's queues. Errors: TOPIC_NOT_EXIST."""
+    """Request for the minimum and maximum offsets of a topic's queues. Errors: TOPIC_NOT_EXIST."""
 
     topic: str
 
@@ -83,9 +86,9 @@ def _created(call: RemotingCall, result: Done) -> bytes:
 
 @TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC, header=CreateTopicRequestHeader, answer=_created)
 def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: bytes) -> CreateTopic:
-    """Numbers are not checked: perm 99 and 0 queues are accepted, as upstream accepts them.
+    """Translate a topic configuration. As in upstream, numbers are not validated: perm 99 and 0 queues are accepted.
 
-    They are required, but the filter type is looked at first.
+    The numbers are required, but the filter type is validated first.
     """
     config = _config(header)
     return CreateTopic(config, None if header.attributes is None else topic.attribute_changes(header.attributes))
@@ -100,7 +103,7 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
 def create_static_topic(
     call: RemotingCall, header: CreateTopicRequestHeader, body: MappingBody | None
 ) -> CreateStaticTopic:
-    """The body is the mapping; order and attributes of the header are ignored."""
+    """Translate a static topic. The body is the mapping; order and attributes of the header are ignored."""
     config = replace(_config(header), order=False)
     return CreateStaticTopic(config, None if body is None else body.mapping(), header.force)
 
@@ -119,7 +122,7 @@ def _config(header: CreateTopicRequestHeader) -> TopicConfig:
     try:
         numbers = [required(header, name) for name in ("read_queue_nums", "write_queue_nums", "perm")]
     except EngineError as missing:
-        # Here upstream answers with the exception's text alone.
+        # Here upstream's remark is the exception's text without the class name.
         raise EngineError(
             missing.code, (missing.remark or "").removeprefix("java.lang.NullPointerException: ")
         ) from None
@@ -136,13 +139,13 @@ def _config(header: CreateTopicRequestHeader) -> TopicConfig:
 
 @TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, header=NoHeader, body=TopicListBody, answer=_created)
 def create_topics(call: RemotingCall, header: NoHeader, body: TopicListBody) -> CreateTopics:
-    """Attributes are a map here, its keys with the same signs."""
+    """Translate several topic configurations. Attributes are a map here, whose keys have the same signs."""
     return CreateTopics(body.creations())
 
 
 @TABLE.processor(RequestCode.DELETE_TOPIC_IN_BROKER, header=DeleteTopicRequestHeader)
 def delete_topic(call: RemotingCall, header: DeleteTopicRequestHeader, body: bytes) -> DeleteTopic:
-    """The name server is told by another request."""
+    """Translate a request to delete a topic. Another request deletes it on the name server."""
     return DeleteTopic(header.topic)
 
 
@@ -155,7 +158,7 @@ def _topic(call: RemotingCall, result: TopicResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_TOPIC_CONFIG, header=GetTopicConfigRequestHeader, answer=_topic)
 def get_topic_config(call: RemotingCall, header: GetTopicConfigRequestHeader, body: bytes) -> GetTopicConfig:
-    """Administrators ask with `lo`."""
+    """Translate a request for a topic's configuration. Admin tools set `lo`."""
     return GetTopicConfig(header.topic, header.lo)
 
 
@@ -165,7 +168,7 @@ def _topics(call: RemotingCall, result: TopicsResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_ALL_TOPIC_CONFIG, header=NoHeader, answer=_topics)
 def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllTopics:
-    """Always all: 5.3.3 ignores the fields that ask for a page."""
+    """Translate a request for all topics. The paging fields are ignored, as in 5.3.3."""
     return GetAllTopics()
 
 
@@ -175,7 +178,7 @@ def _stats(call: RemotingCall, result: TopicStatsResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_TOPIC_STATS_INFO, header=GetTopicStatsInfoRequestHeader, answer=_stats)
 def get_topic_stats(call: RemotingCall, header: GetTopicStatsInfoRequestHeader, body: bytes) -> GetTopicStats:
-    """By queue."""
+    """Translate a request for the offsets of a topic's queues."""
     return GetTopicStats(header.topic)
 
 
@@ -185,5 +188,5 @@ def _names(call: RemotingCall, result: TopicListResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, header=NoHeader, answer=_names)
 def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerTopicList:
-    """The topics that a broker makes for itself."""
+    """Translate a request for the system topics, which a broker creates on its own."""
     return GetBrokerTopicList()

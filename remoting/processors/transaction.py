@@ -1,6 +1,6 @@
-"""Ends of transactions. Source: EndTransactionProcessor (5.3.3)."""
+"""End transactions. Source: EndTransactionProcessor (5.3.3)."""
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -26,9 +26,10 @@ WRONG_VALUE = (
 
 @header
 class EndTransactionRequestHeader(Header):
-    """Commit (8), roll back (12) or leave unknown (0) a half message; unknown is never answered.
+    """Request to commit (8) or roll back (12) a half message, or to leave it unknown (0). Unknown gets no response.
 
-    Errors: SYSTEM_ERROR (no such half message, another group, another value), ILLEGAL_OPERATION (immunity is over).
+    Errors: SYSTEM_ERROR (no such half message, another group, another value), ILLEGAL_OPERATION (immunity time is
+    over).
     """
 
     topic: str | None = None
@@ -43,7 +44,7 @@ class EndTransactionRequestHeader(Header):
 
 @header
 class ResumeCheckHalfMessageRequestHeader(Header):
-    """Have a half message checked again that was given up. Errors: SYSTEM_ERROR (no message there)."""
+    """Request to check a half message again whose checks were exhausted. Errors: SYSTEM_ERROR (no such message)."""
 
     topic: str | None = None
     msg_id: str | None = None
@@ -62,7 +63,7 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
 
 @TABLE.processor(RequestCode.END_TRANSACTION, header=EndTransactionRequestHeader, answer=_answer, refuse=_refusal)
 def end_transaction(call: RemotingCall, header: EndTransactionRequestHeader, body: bytes) -> EndTransaction:
-    """The message is found by its physical offset; the ids are not looked at."""
+    """Translate the end of a transaction. The physical offset identifies the message; the ids are ignored."""
     if header.commit_or_rollback not in (UNKNOWN, COMMIT, ROLLBACK):
         raise EngineError(ResponseCode.SYSTEM_ERROR, WRONG_VALUE)
     return EndTransaction(
@@ -81,5 +82,5 @@ def end_transaction(call: RemotingCall, header: EndTransactionRequestHeader, bod
 def resume_check_half_message(
     call: RemotingCall, header: ResumeCheckHalfMessageRequestHeader, body: bytes
 ) -> ResumeCheckHalfMessage:
-    """Found by its place in the log alone."""
+    """Translate a request to resume checks. Only the physical offset in the message id identifies the message."""
     return ResumeCheckHalfMessage(header.msg_id)

@@ -1,6 +1,6 @@
-"""Users and their rights. Source: AdminBrokerProcessor (5.3.3)."""
+"""Users and ACL policies. Source: AdminBrokerProcessor (5.3.3)."""
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.users import (
@@ -33,7 +33,7 @@ TABLE = RequestTable(Role.BROKER)
 
 @header
 class PutUserRequestHeader(Header):
-    """Create or update a user. Errors: INVALID_PARAMETER, NO_PERMISSION, SYSTEM_ERROR."""
+    """Request to create or update a user. Errors: INVALID_PARAMETER, NO_PERMISSION, SYSTEM_ERROR."""
 
     username: str = ""
     signer: str = wire("AccessKey", default="")
@@ -41,7 +41,7 @@ class PutUserRequestHeader(Header):
 
 @header
 class DeleteUserRequestHeader(Header):
-    """Delete a user. Errors: NO_PERMISSION, SYSTEM_ERROR."""
+    """Request to delete a user. Errors: NO_PERMISSION, SYSTEM_ERROR."""
 
     username: str | None = None
     signer: str = wire("AccessKey", default="")
@@ -49,28 +49,28 @@ class DeleteUserRequestHeader(Header):
 
 @header
 class GetUserRequestHeader(Header):
-    """Show a user. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
+    """Request for one user. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
 
     username: str | None = None
 
 
 @header
 class ListUsersRequestHeader(Header):
-    """Users whose names contain a text. Errors: SYSTEM_ERROR."""
+    """Request for the users whose names contain a text. Errors: SYSTEM_ERROR."""
 
     filter: str | None = None
 
 
 @header
 class PutAclRequestHeader(Header):
-    """Give rights. Errors: NO_PERMISSION, SYSTEM_ERROR."""
+    """Request to create, update or get the ACL policies of a subject. Errors: NO_PERMISSION, SYSTEM_ERROR."""
 
     subject: str | None = None
 
 
 @header
 class DeleteAclRequestHeader(Header):
-    """Take rights away. Errors: NO_PERMISSION, SYSTEM_ERROR."""
+    """Request to delete ACL policies of a subject. Errors: NO_PERMISSION, SYSTEM_ERROR."""
 
     subject: str | None = None
     policy_type: str | None = None
@@ -79,7 +79,7 @@ class DeleteAclRequestHeader(Header):
 
 @header
 class ListAclsRequestHeader(Header):
-    """Rights by texts that subjects and resources contain. Errors: SYSTEM_ERROR."""
+    """Request for the ACL policies whose subjects and resources contain given texts. Errors: SYSTEM_ERROR."""
 
     subject_filter: str | None = None
     resource_filter: str | None = None
@@ -90,7 +90,7 @@ def _done(call: RemotingCall, result: Done) -> bytes:
 
 
 def _user(call: RemotingCall, result: UserResult) -> bytes:
-    """Nothing for an unknown one."""
+    """Encode a user. The body is empty for an unknown user."""
     return call.answer(NOT_SET, body=b"" if result.info is None else users.user(result.username, result.info))
 
 
@@ -99,7 +99,7 @@ def _users(call: RemotingCall, result: UsersResult) -> bytes:
 
 
 def _rights(call: RemotingCall, result: AclResult) -> bytes:
-    """Nothing where there are none."""
+    """Encode the ACL policies of a user. The body is empty if there are none."""
     return call.answer(NOT_SET, body=b"" if result.policies is None else users.rights(result.username, result.policies))
 
 
@@ -108,7 +108,7 @@ def _all_rights(call: RemotingCall, result: AclsResult) -> bytes:
 
 
 def _info(username: str, body: bytes) -> UserInfo:
-    """The user of the body, which is not read if there is no name."""
+    """Read the user in the body. The body is ignored if the name is empty."""
     return UserBody.parse(body).info() if username else UserInfo(None, None)
 
 
@@ -116,7 +116,7 @@ def _info(username: str, body: bytes) -> UserInfo:
     RequestCode.AUTH_CREATE_USER, header=PutUserRequestHeader, body=BodyOf(UserBody, raw=True), answer=_done
 )
 def create_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -> CreateUser:
-    """The name is in the header, the rest in the body."""
+    """Translate a request to create a user. The name is in the header, the rest in the body."""
     return CreateUser(header.username, _info(header.username, body), header.signer)
 
 
@@ -124,25 +124,25 @@ def create_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -
     RequestCode.AUTH_UPDATE_USER, header=PutUserRequestHeader, body=BodyOf(UserBody, raw=True), answer=_done
 )
 def update_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -> UpdateUser:
-    """As to create one."""
+    """Translate a request to update a user. Its fields are those of a request to create one."""
     return UpdateUser(header.username, _info(header.username, body), header.signer)
 
 
 @TABLE.processor(RequestCode.AUTH_DELETE_USER, header=DeleteUserRequestHeader, answer=_done)
 def delete_user(call: RemotingCall, header: DeleteUserRequestHeader, body: bytes) -> DeleteUser:
-    """With its rights."""
+    """Translate a request to delete a user with its ACL policies."""
     return DeleteUser(header.username, header.signer)
 
 
 @TABLE.processor(RequestCode.AUTH_GET_USER, header=GetUserRequestHeader, answer=_user)
 def get_user(call: RemotingCall, header: GetUserRequestHeader, body: bytes) -> GetUser:
-    """One user."""
+    """Translate a request for one user."""
     return GetUser(header.username)
 
 
 @TABLE.processor(RequestCode.AUTH_LIST_USER, header=ListUsersRequestHeader, answer=_users)
 def list_users(call: RemotingCall, header: ListUsersRequestHeader, body: bytes) -> ListUsers:
-    """All users, or some."""
+    """Translate a request for all users, or for those whose name contains the filter."""
     return ListUsers(header.filter)
 
 
@@ -154,23 +154,23 @@ def list_users(call: RemotingCall, header: ListUsersRequestHeader, body: bytes) 
     answer=_done,
 )
 def put_acl(call: RemotingCall, header: PutAclRequestHeader, body: AclBody) -> PutAcl:
-    """Both the body and the header may name the subject."""
+    """Translate ACL policies. Both the body and the header may name the subject."""
     return PutAcl(body.subject, header.subject, body.infos())
 
 
 @TABLE.processor(RequestCode.AUTH_DELETE_ACL, header=DeleteAclRequestHeader, answer=_done)
 def delete_acl(call: RemotingCall, header: DeleteAclRequestHeader, body: bytes) -> DeleteAcl:
-    """All rights of a subject, or those to a resource."""
+    """Translate a request to delete all ACL policies of a subject, or those of one resource."""
     return DeleteAcl(header.subject, header.resource, header.policy_type)
 
 
 @TABLE.processor(RequestCode.AUTH_GET_ACL, header=PutAclRequestHeader, answer=_rights)
 def get_acl(call: RemotingCall, header: PutAclRequestHeader, body: bytes) -> GetAcl:
-    """Rights of a subject."""
+    """Translate a request for the ACL policies of a subject."""
     return GetAcl(header.subject)
 
 
 @TABLE.processor(RequestCode.AUTH_LIST_ACL, header=ListAclsRequestHeader, answer=_all_rights)
 def list_acls(call: RemotingCall, header: ListAclsRequestHeader, body: bytes) -> ListAcls:
-    """All rights, or some."""
+    """Translate a request for all ACL policies, or for those that match the filters."""
     return ListAcls(header.subject_filter, header.resource_filter)

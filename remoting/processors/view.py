@@ -1,6 +1,9 @@
-"""Looking at stored messages, and at the broker itself. Source: QueryMessageProcessor, AdminBrokerProcessor (5.3.3)."""
+"""Query stored messages, and the broker's state and configuration.
 
-# ruff: noqa: ARG001  # every processor and every answer has the same arguments, whether it needs them or not
+Source: QueryMessageProcessor, AdminBrokerProcessor (5.3.3).
+"""
+
+# ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from typing import Any
 
@@ -40,7 +43,7 @@ TABLE = RequestTable(Role.BROKER)
 
 @header
 class ViewMessageRequestHeader(Header):
-    """The record at a physical offset. Errors: SYSTEM_ERROR when there is none."""
+    """Request for the message at a physical offset. Errors: SYSTEM_ERROR if there is none."""
 
     topic: str | None = None
     offset: Long
@@ -48,7 +51,7 @@ class ViewMessageRequestHeader(Header):
 
 @header
 class QueryMessageRequestHeader(Header):
-    """Messages by key or by unique key. Errors: QUERY_NOT_FOUND."""
+    """Request for messages by key or by unique key. Errors: QUERY_NOT_FOUND."""
 
     topic: str = ""
     key: str = ""
@@ -60,7 +63,7 @@ class QueryMessageRequestHeader(Header):
 
 @header
 class QueryConsumeQueueRequestHeader(Header):
-    """Units of a consume queue, from an index on."""
+    """Request for units of a consume queue, starting at an index."""
 
     topic: str
     queue_id: Int = 0
@@ -75,7 +78,7 @@ def _one_record(call: RemotingCall, result: MessagesResult) -> bytes:
 
 @TABLE.processor(RequestCode.VIEW_MESSAGE_BY_ID, header=ViewMessageRequestHeader, answer=_one_record)
 def view_message(call: RemotingCall, header: ViewMessageRequestHeader, body: bytes) -> ViewMessage:
-    """The client has taken the offset out of the message id; the topic is not looked at."""
+    """Translate a request for one message. The client took the offset from the message id; the topic is ignored."""
     return ViewMessage(header.offset)
 
 
@@ -96,7 +99,7 @@ def _not_found(call: RemotingCall, error: EngineError) -> bytes:
 
 @TABLE.processor(RequestCode.QUERY_MESSAGE, header=QueryMessageRequestHeader, answer=_found, refuse=_not_found)
 def query_message(call: RemotingCall, header: QueryMessageRequestHeader, body: bytes) -> QueryMessage:
-    """Java asks for unique keys with an end of 2**63 - 1."""
+    """Translate a query by key. Java clients query unique keys with an end timestamp of 2**63 - 1."""
     return QueryMessage(
         header.topic, header.key, header.max_num, header.begin_timestamp, header.end_timestamp, header.unique_key
     )
@@ -115,7 +118,7 @@ def _units(call: RemotingCall, result: QueryConsumeQueueResult) -> bytes:
 
 @TABLE.processor(RequestCode.QUERY_CONSUME_QUEUE, header=QueryConsumeQueueRequestHeader, answer=_units)
 def query_consume_queue(call: RemotingCall, header: QueryConsumeQueueRequestHeader, body: bytes) -> QueryConsumeQueue:
-    """An index that holds nothing is a success with a remark and no body."""
+    """Translate a query of a consume queue. An index without units returns SUCCESS with a remark and no body."""
     return QueryConsumeQueue(header.topic, header.queue_id, header.index, header.count, header.consumer_group)
 
 
@@ -125,7 +128,7 @@ def _table(call: RemotingCall, result: RuntimeInfoResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_BROKER_RUNTIME_INFO, header=NoHeader, answer=_table)
 def get_runtime_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerRuntimeInfo:
-    """Counters and state of the broker."""
+    """Translate a request for the broker's counters and state."""
     return GetBrokerRuntimeInfo()
 
 
@@ -135,7 +138,7 @@ def _replication(call: RemotingCall, result: HaStatusResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_BROKER_HA_STATUS, header=NoHeader, answer=_replication)
 def get_ha_status(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerHaStatus:
-    """How far a master's slaves are, or a slave is."""
+    """Translate a request for the replication progress of a master's slaves, or of a slave."""
     return GetBrokerHaStatus()
 
 
@@ -146,25 +149,25 @@ def _config(call: RemotingCall, result: TextResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_BROKER_CONFIG, header=NoHeader, answer=_config)
 def get_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerConfig:
-    """As properties text."""
+    """Translate a request for the configuration. The response is properties text."""
     return GetBrokerConfig()
 
 
 @TABLE.processor(RequestCode.UPDATE_BROKER_CONFIG, header=NoHeader)
 def update_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateBrokerConfig:
-    """Keys that upstream does not know are ignored there; the engine decides here."""
+    """Translate changed configuration keys. Upstream ignores unknown keys; here the engine handles them."""
     return UpdateBrokerConfig(read_properties(body))
 
 
 @TABLE.processor(RequestCode.DELETE_EXPIRED_COMMITLOG, header=NoHeader)
 def delete_expired_commit_log(call: RemotingCall, header: NoHeader, body: bytes) -> DeleteExpiredCommitLog:
-    """Delete full files of the log that are old enough; answered before anything is deleted."""
+    """Translate a request to delete expired commit log files. The response is sent before anything is deleted."""
     return DeleteExpiredCommitLog()
 
 
 @TABLE.processor(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, header=NoHeader)
 def clean_expired_consume_queue(call: RemotingCall, header: NoHeader, body: bytes) -> CleanExpiredConsumeQueue:
-    """Forget queues all of whose messages are gone."""
+    """Translate a request to delete consume queues whose messages have all expired."""
     return CleanExpiredConsumeQueue()
 
 

@@ -1,4 +1,4 @@
-"""What a request says of who has signed it, and whether he may ask it, before anything else is looked at.
+"""Authentication and authorization of requests, before any other check.
 
 Source: DefaultAuthenticationContextBuilder, AuthenticationPipeline, AuthorizationPipeline (5.3.3).
 """
@@ -10,12 +10,12 @@ from ..client.signing import ACCESS_KEY, SIGNATURE
 from .required_rights import UNREADABLE, Fields, needs
 
 _LAST_WITH_UNSIGNED_FLAG = 399
-"""MQVersion.Version.V4_9_3: clients up to it do not sign the field that marks a query by unique key."""
+"""MQVersion.Version.V4_9_3: clients up to this version do not sign the field that marks a query by unique key."""
 _UNIQUE_QUERY_FLAG = "_UNIQUE_KEY_QUERY"
 
 
 def check(access: Access, asking: Asking, ext: Fields, body: bytes, version: int, cluster: str) -> None:
-    """Raises AccessDenied for a request of somebody who may not ask it."""
+    """Authenticate and authorize a request. Raises AccessDenied."""
     if access.authenticates:
         access.authenticate(asking, _signed(ext, body, version))
     if access.authorizes and ext:

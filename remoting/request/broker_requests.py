@@ -1,6 +1,6 @@
-"""What a broker sends unasked: effects as request frames to a client.
+"""Encode server-initiated requests: effects of the engine become request frames for a client.
 
-Always JSON, with the broker's own counter of opaque values. Source: Broker2Client (5.3.3).
+The header is always JSON. Opaque values come from the broker's own counter. Source: Broker2Client (5.3.3).
 """
 
 from collections.abc import Callable, Mapping
@@ -34,14 +34,14 @@ PUSHED: Mapping[type[Effect], RequestCode] = {
     AskConsumerStatus: RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
     ResetConsumerOffset: RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
 }
-"""The code of each effect."""
+"""The request code of each effect."""
 
 QUESTIONS = frozenset(code for effect, code in PUSHED.items() if issubclass(effect, Question))
-"""Those that the client answers; all others are oneway."""
+"""Codes of the requests to which the client responds. All others are oneway."""
 
 
 def request(opaque: int, code: RequestCode, flag: int, ext: Mapping[str, str], body: bytes = b"") -> bytes:
-    """The frame of a request from the broker."""
+    """Encode a request frame of the broker."""
     header = (
         f'{{"code":{code:d},"extFields":{orjson.dumps(ext).decode()},"flag":{flag},"language":"JAVA",'
         f'"opaque":{opaque},"serializeTypeCurrentRPC":"JSON","version":{VERSION_5_3_3}}}'
@@ -51,14 +51,14 @@ def request(opaque: int, code: RequestCode, flag: int, ext: Mapping[str, str], b
 
 
 def encode(opaque: int, effect: Effect) -> bytes:
-    """The frame of an effect."""
+    """Encode an effect as a request frame."""
     code = PUSHED[type(effect)]
     ext, body = _FIELDS[type(effect)](effect)
     return request(opaque, code, 0 if isinstance(effect, Question) else ONEWAY, ext, body)
 
 
 def host_text(host: tuple[str, int]) -> str:
-    """`address:port`; an IPv6 address stands without brackets, as Java prints it."""
+    """Return `address:port`. As in Java, an IPv6 address has no brackets."""
     return f"{host[0]}:{host[1]}"
 
 

@@ -1,6 +1,6 @@
-"""One request on its way through the gate and back.
+"""A request of a client while the gate carries it out.
 
-A call knows who asked and how to word the outcome; it does not know what the operation means.
+A call knows the client's channel and how to encode the outcome. It must not know what the operation means.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class RemotingCall:
-    """A request of a client, a Call of the gate.
+    """A request of a client; implements Call of the gate.
 
-    `version` and `language` are the sender's; `header` is the parsed custom header once there is one.
+    `version` and `language` are the client's. `header` is the parsed custom header, None before it is parsed.
     """
 
     __slots__ = ("channel", "header", "label", "language", "oneway", "opaque", "processor", "service", "version")
@@ -50,11 +50,11 @@ class RemotingCall:
 
     @property
     def active(self) -> bool:
-        """False once the connection is gone."""
+        """False once the connection is closed."""
         return self.channel.active
 
     def reply(self, outcome: Outcome) -> None:
-        """Send the outcome, unless the request was oneway or gets no answer."""
+        """Send the outcome, unless the request is oneway or gets no response."""
         channel = self.channel
         if self.oneway or not channel.active or outcome is NO_ANSWER:
             return
@@ -71,23 +71,23 @@ class RemotingCall:
         return self.processor.refuse(self, refusal)
 
     def reply_failure(self, refusal: EngineError) -> None:
-        """Send what upstream sends when its handler throws: code and remark, never ext fields."""
+        """Send the response that upstream sends when its handler throws: code and remark, no ext fields."""
         if not self.oneway:
             self.channel.send(answer(self.opaque, refusal.code, refusal.remark))
 
     def answer(
         self, remark: str | None = None, ext: Mapping[str, str] | None = None, body: bytes = b"", code: int = 0
     ) -> bytes:
-        """The frame of an answer to this request."""
+        """Encode a response to this request."""
         return answer(self.opaque, code, remark, ext, body)
 
     def broker_address(self, broker_name: str, broker_id: int) -> str:
-        """The `host:port` under which this client reaches a broker."""
+        """Return the `host:port` at which this client reaches a broker."""
         return self.service.broker_address(broker_name, broker_id, self.channel)
 
 
 class NoticeCall:
-    """The Call under which the engine learns something of a connection. Nobody waits for its outcome."""
+    """The Call of events about a connection that the engine must know. Its outcome is not sent."""
 
     __slots__ = ("channel", "label")
 
@@ -98,4 +98,4 @@ class NoticeCall:
         self.label = label
 
     def reply(self, outcome: Outcome) -> None:
-        """Nothing is left to answer to."""
+        """Do nothing: no client waits for the outcome."""

@@ -1,4 +1,4 @@
-"""Which pool of a broker's threads serves a request code. Source: BrokerController.registerProcessor (5.3.3)."""
+"""The thread pool of a broker that serves each request code. Source: BrokerController.registerProcessor (5.3.3)."""
 
 from collections.abc import Mapping
 
@@ -43,5 +43,5 @@ _POOL_OF: Mapping[int, Pool] = {int(code): pool for pool, codes in _CODES.items(
 
 
 def pool_of(code: int) -> Pool:
-    """The pool of a request code: that of administration unless it has another."""
+    """Return the pool of a request code. Codes without a pool of their own use the admin pool."""
     return _POOL_OF.get(code, Pool.ADMIN)

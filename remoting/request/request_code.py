@@ -1,7 +1,7 @@
-"""Every request code that upstream defines.
+"""All request codes that upstream defines.
 
-The numbers are the wire; which of them are served is the request table's business, not this file's.
-Source: RequestCode (5.3.3).
+The numbers are those on the wire. The request table, not this file, defines which codes are served. Source: RequestCode
+(5.3.3).
 """
 
 from enum import IntEnum
@@ -9,7 +9,7 @@ from typing import Final
 
 
 class RequestCode(IntEnum):
-    """What a request asks for, grouped by the number ranges that upstream uses."""
+    """The code of a request, grouped by the number ranges that upstream uses."""
 
     # messages, offsets and clients, to a broker
     SEND_MESSAGE = 10
@@ -198,7 +198,7 @@ WITHOUT_UPSTREAM_HANDLER: Final = frozenset(
         RequestCode.REGISTER_MESSAGE_FILTER_CLASS,
     }
 )
-"""Codes that upstream names but serves nowhere: they are answered like unknown ones."""
+"""Codes that upstream defines but never serves. They are treated as unknown codes."""
 
 OF_CONTROLLERS_AND_CONTAINERS: Final = frozenset(
     {
@@ -217,10 +217,10 @@ OF_CONTROLLERS_AND_CONTAINERS: Final = frozenset(
         RequestCode.CONTROLLER_APPLY_BROKER_ID,
     }
 )
-"""Codes that a controller or a container of brokers serves; brokers and name servers answer them like unknown ones."""
+"""Codes that a controller or a broker container serves. Brokers and name servers treat them as unknown codes."""
 
 HANDLED_ELSEWHERE: Final = WITHOUT_UPSTREAM_HANDLER | OF_CONTROLLERS_AND_CONTAINERS
-"""Codes that neither a broker nor a name server of upstream knows."""
+"""Codes that neither upstream's broker nor its name server serves."""
 
 BROKER_TO_CLIENT: Final = frozenset(
     {
@@ -260,4 +260,4 @@ NAME_SERVER_ONLY: Final = frozenset(
         RequestCode.BROKER_HEARTBEAT,
     }
 )
-"""What a name server is asked (DefaultRequestProcessor, ClientRequestProcessor); everything else is for a broker."""
+"""Codes for a name server (DefaultRequestProcessor, ClientRequestProcessor). All other codes are for a broker."""

@@ -1,7 +1,7 @@
-"""The request table: what is served, as data.
+"""The request table: declares the served request codes as data.
 
-Each module of `processors` fills a table of its own while it is imported; `processors.PROCESSORS` joins them. Dispatch,
-answers to unserved codes, journal labels and the coverage page read it; there is no second list to edit.
+Each module of `processors` fills its own table on import; `processors.PROCESSORS` joins them. Dispatch, responses to
+unserved codes, journal labels and the coverage page all read it. There is no second list to edit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Translate)
 
 
 class Role(Enum):
-    """What a node is."""
+    """The role of a node."""
 
     BROKER = "broker"
     NAME_SERVER = "name server"
@@ -34,29 +34,32 @@ class Role(Enum):
 
 @header
 class NoHeader(Header):
-    """A request without fields of its own."""
+    """The header of a request without ext fields of its own."""
 
 
 def done(call: RemotingCall, result: Done) -> bytes:
-    """The answer that says nothing but success."""
+    """Encode a success response without fields or body."""
     return call.answer(result.remark)
 
 
 def refusal(call: RemotingCall, error: EngineError) -> bytes:
-    """The answer of a refusal: code and remark."""
+    """Encode an error response: code and remark."""
     return call.answer(error.remark, code=error.code)
 
 
 @dataclass(frozen=True, slots=True)
 class BodyOf:
-    """The JSON of a body: `required` False gives None to the function if there is no body, `raw` gives it the bytes."""
+    """The JSON form of a request body.
+
+    `required=False`: the processor gets None if there is no body. `raw=True`: it gets the bytes.
+    """
 
     kind: type[Bean] | None
     required: bool = True
     raw: bool = False
 
     def reading(self, translate: Translate) -> Translate:
-        """The function with the bytes of the body as its argument."""
+        """Wrap a processor so that it takes the bytes of the body."""
         kind, required = self.kind, self.required
         if kind is None or self.raw:
             return translate
@@ -69,10 +72,11 @@ class BodyOf:
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """How one request code is served.
+    """The processor of one request code.
 
-    `translate` makes the operation from the parsed header and the body's bytes (its declared result says which);
-    `answer` and `refuse` make the frame of an outcome. `body` is the JSON that the body holds, None if it holds none.
+    `translate` makes the operation from the parsed header and the bytes of the body; its return annotation is the type
+    of the operation. `answer` and `refuse` encode the frame of an outcome. `body` is the class of a JSON body, None if
+    the request has none.
     """
 
     code: RequestCode
@@ -84,11 +88,11 @@ class Processor:
     answer: Answer
     refuse: Refuse
     label: str
-    """The request's name in journals."""
+    """The request's name in the journal."""
 
 
 class RequestTable:
-    """The processors of one kind of node that one module adds."""
+    """The processors that one module declares for one role."""
 
     def __init__(self, role: Role) -> None:
         self._role = role
@@ -102,9 +106,9 @@ class RequestTable:
         answer: Answer = done,
         refuse: Refuse = refusal,
     ) -> Callable[[F], F]:
-        """Serve codes by the decorated function.
+        """Register the decorated function as the processor of request codes.
 
-        With a `body`, the function gets that class read from the body's bytes, otherwise the bytes.
+        With a `body`, the function gets an instance of that class read from the body, otherwise the bytes.
         """
         form = body if isinstance(body, BodyOf) else BodyOf(body)
 
@@ -125,7 +129,7 @@ class RequestTable:
 
 
 def join(tables: Iterable[RequestTable]) -> Mapping[int, Processor]:
-    """All processors of several tables by code."""
+    """Join several tables into one mapping by code. Raises AssertionError for a code with two processors."""
     joined: dict[int, Processor] = {}
     for table in tables:
         for processor in table:

@@ -1,9 +1,9 @@
-"""Which rights a request needs. One more request code that needs one is one more line of a table.
+"""The rights that a request requires. To protect another request code, add a line to a table.
 
 Source: DefaultAuthorizationContextBuilder, RocketMQAction and RocketMQResource of the request headers (5.3.3).
 """
 
-# ruff: noqa: ARG001  # what looks into a request is given all of it, whether it needs it or not
+# ruff: noqa: ARG001  # all functions of the tables share one signature
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -24,7 +24,10 @@ _SUB_OR_GET, _SUB_OR_UPDATE = (Action.SUB, Action.GET), (Action.SUB, Action.UPDA
 
 
 def needs(code: int, ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
-    """What a request needs at a broker of a cluster. Raises AccessDenied, EngineError for one that cannot be read."""
+    """Yield the rights that a request requires on a broker of a cluster.
+
+    Raises AccessDenied, and EngineError for a request that cannot be read.
+    """
     special = _SPECIAL.get(code)
     if special is not None:
         yield from special(ext, body)
@@ -40,7 +43,7 @@ def needs(code: int, ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
 
 
 def _named(field: str, value: str) -> Iterator[Resource]:
-    """The resources that a field names, whose kind its own name tells."""
+    """Yield the resources named by a field. The field's own name implies their type."""
     separator = _SEPARATORS.get(field)
     for name in [value] if separator is None else filter(None, value.split(separator)):
         if "luster" in field:
@@ -51,7 +54,7 @@ def _named(field: str, value: str) -> Iterator[Resource]:
             yield Resource(ResourceType.GROUP, name)
 
 
-# requests whose fields say all
+# requests whose fields name all resources
 
 
 def _rule(*actions: Action, fields: str = "", cluster: bool = False) -> tuple[tuple[Action, ...], bool, list[str]]:
@@ -93,7 +96,7 @@ _OF_CLUSTER: Mapping[Action, tuple[RequestCode, ...]] = {
         RequestCode.WIPE_WRITE_PERM_OF_BROKER,
     ),
 }
-"""What needs a right to the broker's cluster, whatever its fields say."""
+"""Request codes that always require a right on the broker's cluster."""
 
 _CONSUMPTION, _PROGRESS = "consumerGroup topic", "topic group"
 _RULES: Mapping[int, tuple[tuple[Action, ...], bool, list[str]]] = {
@@ -146,11 +149,14 @@ _RULES: Mapping[int, tuple[tuple[Action, ...], bool, list[str]]] = {
     RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: _rule(Action.UPDATE, fields="group topic"),
     RequestCode.VIEW_MESSAGE_BY_ID: _rule(Action.GET, fields="topic"),
 }
-"""Actions of which one must be allowed, whether the cluster is meant where nothing is named, and fields with names.
-What is not here needs no right: upstream has no header for it, or one that says nothing."""
+"""The rule of each request code: actions of which one must be allowed, a cluster flag, and fields with resource names.
+
+With the cluster flag, a request that names no resource requires a right on the cluster. A code without a rule requires
+no right: upstream has no header for it, or a header without annotations.
+"""
 
 
-# requests that need a closer look
+# requests with rules of their own
 
 
 def _of_route(ext: Fields, body: bytes) -> Iterator[Need]:
@@ -163,7 +169,10 @@ def _of_route(ext: Fields, body: bytes) -> Iterator[Need]:
 
 def _of_send(topic_field: str, group_field: str) -> Needs:
     def needs(ext: Fields, body: bytes) -> Iterator[Need]:
-        """What goes to a retry topic is sent back by a consumer."""
+        """Yield the rights of a send.
+
+        A message to a retry topic was sent back by a consumer and requires SUB on the group.
+        """
         topic, group = ext.get(topic_field), ext.get(group_field)
         if topic is not None and is_retry(topic):
             yield Need(group_resource(group if (group or "").strip() else topic), _SUB)
@@ -223,7 +232,7 @@ def _of_unregistration(ext: Fields, body: bytes) -> Iterator[Need]:
 
 
 def _of_create_topic(ext: Fields, body: bytes) -> Iterator[Need]:
-    """Its header alone checks itself when it is read."""
+    """Yield the rights of a topic creation. As in upstream, only its header is validated on reading."""
     if ext.get("topicFilterType") not in ("SINGLE_TAG", "MULTI_TAG"):
         raise AccessDenied(UNREADABLE)
     if "topic" in ext:

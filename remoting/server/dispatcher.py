@@ -1,6 +1,7 @@
-"""What stands behind one listening port: a broker, a name server or both, and the way of a request to them.
+"""Dispatch the frames of one listening port to its nodes: a broker, a name server or both.
 
-It knows frames and the request table, no sockets. Source of the refusals: NettyRemotingAbstract (5.3.3).
+It knows frames and the request table. It must not know sockets. Source of the error responses: NettyRemotingAbstract
+(5.3.3).
 """
 
 from collections.abc import Callable, Mapping
@@ -33,37 +34,37 @@ from .server_channel import RemotingChannel
 
 
 class BrokerNode(Node, Protocol):
-    """A broker as this layer needs it."""
+    """A broker, as far as this layer uses it."""
 
     config: BrokerConfig
-    """Its settings; region and trace switch are told to clients with every answer to a send."""
+    """The broker's configuration. Responses to sends have its region and its trace switch."""
     request_pools: RequestPools
-    """What its requests go through."""
+    """The thread pools that the broker's requests pass through."""
     access: Access
-    """Who may ask it."""
+    """Authentication and authorization of the broker's requests."""
 
     def count_connection(self, what: str) -> None:
-        """It counts connections that begin and end."""
+        """Count a connection that was opened or closed."""
 
 
 BrokerAddress = Callable[[str, int, RemotingChannel], str]
-"""(broker name, broker id, asking channel) -> the `host:port` under which that client reaches that broker."""
+"""(broker name, broker id, client's channel) -> the `host:port` at which that client reaches that broker."""
 
 Log = Callable[[str], None]
 
 
 class Strangers(Protocol):
-    """Warns about clients that are at the wrong port."""
+    """Warns about clients that connect to the wrong port."""
 
     def turned_away(self, peer: tuple[str, int], local: tuple[str, int], first: bytes) -> bool:
-        """Warn about a connection that begins with bytes of another protocol; False if they are of no known one."""
+        """Warn about a connection that begins with another protocol. Returns False if that protocol is unknown."""
 
     def misdirected(self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool) -> None:
-        """Warn about a request for a name server that only a broker got, or the other way round."""
+        """Warn about a request for a name server that reached a port without one, or likewise for a broker."""
 
 
 class NoWarnings:
-    """Warns about nobody."""
+    """Logs no warnings."""
 
     def turned_away(self, _peer: tuple[str, int], _local: tuple[str, int], _first: bytes) -> bool:
         """Do nothing."""
@@ -78,7 +79,7 @@ _LANGUAGES = frozenset(LANGUAGES)
 
 
 class RemotingService:
-    """One port's nodes, and the dispatch of frames to them."""
+    """The nodes of one port, and the dispatch of frames to them."""
 
     def __init__(
         self,
@@ -116,21 +117,21 @@ class RemotingService:
         self._told: set[int] = set()
 
     def engine_time_ms(self, client_ms: int) -> int:
-        """An instant close to now, as a client tells it, in the engine's time, which may have jumped."""
+        """Convert a client's timestamp close to now to the engine's time, which may have jumped."""
         return self._gate.engine_time_ms(client_ms)
 
     def next_channel_id(self, peer: tuple[str, int], local: tuple[str, int]) -> str:
-        """A name for a new channel."""
+        """Return an id for a new channel."""
         if self._broker is not None:
             self._broker.count_connection(CONNECTED)
         return f"remoting-{local[1]}-{next(self._channels)}-{peer[0]}:{peer[1]}"
 
     def next_opaque(self) -> int:
-        """The next opaque of a request that this side sends; it wraps like Java's int."""
+        """Return the next opaque of a request of this side. It wraps like a Java int."""
         return (next(self._opaques) + 0x80000000) % 0x100000000 - 0x80000000
 
     def handle(self, channel: RemotingChannel, serialize_type: int, header: bytes, body: bytes) -> None:
-        """Serve one frame. Raises ProtocolError when its header makes no sense."""
+        """Serve one frame. Raises ProtocolError for an invalid header."""
         if serialize_type == frame.JSON:
             members = header_json.loads(header)
             get = members.get
@@ -196,7 +197,7 @@ class RemotingService:
         self._gate.submit(node, call, operation)
 
     def unreadable(self, channel: RemotingChannel, why: str, first: bytes) -> None:
-        """Log and journal that a connection is closed because its bytes are no request.
+        """Log and journal that a connection is closed because its bytes are not a valid request.
 
         `first` are the first bytes of the connection.
         """
@@ -206,14 +207,14 @@ class RemotingService:
         self._gate.refused(self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome=outcome)
 
     def closed(self, channel: RemotingChannel) -> None:
-        """A connection is gone: tell the broker."""
+        """Notify the broker that a connection was closed."""
         channel.active = False
         if self._broker is not None:
             self._broker.count_connection(CLOSED)
             self._gate.submit(self._broker, NoticeCall(channel, "ChannelClosed"), ChannelClosed())
 
     def report_bug(self, bug: BaseException) -> None:
-        """Log an error of this layer's own; requests of others are not affected."""
+        """Log an unexpected exception of this layer. Other requests are not affected."""
         report = "".join(format_exception(bug)).rstrip()
         self.log(report)
         bugs.note(report)
@@ -221,7 +222,7 @@ class RemotingService:
     def _denied(
         self, channel: RemotingChannel, code: int, ext: Mapping[str, Any], body: bytes, version: int
     ) -> AccessDenied | None:
-        """Why somebody may not ask a broker; a name server asks nobody who he is."""
+        """Return the reason why a broker denies a request. A name server checks no credentials."""
         broker = self._broker
         if broker is None or self._owner(code) is not broker:
             return None
@@ -243,7 +244,7 @@ class RemotingService:
             self._strangers.misdirected(processor.label, peer, local, to_name_server=to_name_server)
 
     def _owner(self, code: int | None) -> Node:
-        """Return the node that a request code is for, known or not; None stands for no code at all."""
+        """Return the node that a request code is for, even if the code is unknown. None means that there is no code."""
         served = None if code is None else self._served.get(code)
         if served is not None:
             return served[1]
@@ -253,7 +254,7 @@ class RemotingService:
         return owner
 
     def _unserved(self, code: int, client_version: int) -> EngineError:
-        """Return the refusal of a request code that is not served: GO_AWAY or REQUEST_CODE_NOT_SUPPORTED."""
+        """Return the error response to a request code that is not served: GO_AWAY or REQUEST_CODE_NOT_SUPPORTED."""
         farewell = None if self._broker is None else self._broker.request_pools.farewell(client_version)
         if farewell is not None:
             return farewell

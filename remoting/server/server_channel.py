@@ -1,6 +1,6 @@
 """A client's connection as the engine sees it, without the socket.
 
-Frames that are sent while the connection's own bytes are being handled are collected and leave together.
+Frames that are sent while received bytes are handled are collected and written together.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class RemotingChannel:
-    """A Channel of the gate.
+    """A client's channel; implements Channel of the gate.
 
-    `peer_address` is the other end of the TCP connection and becomes the born host of messages; `remote_address` is
-    what a PROXY prologue said, or the same, and is shown in lists of connections. `local_address` is this end. `close`
-    closes the connection.
+    `peer_address` is the peer of the TCP connection; it becomes the born host of messages. `remote_address` is the
+    address in a PROXY prologue, or else the peer; lists of connections show it. `local_address` is this end of the
+    connection. `close` closes the connection.
     """
 
     __slots__ = (
@@ -55,14 +55,14 @@ class RemotingChannel:
         self.active = True
 
     def send(self, frame: bytes) -> None:
-        """Send a frame, now or with the others that are being collected."""
+        """Write a frame, or collect it between `collect` and `flush`."""
         if self._collected is not None:
             self._collected.append(frame)
         elif self.active:
             self._write(frame)
 
     def push(self, effect: Effect) -> None:
-        """Send an effect as a request of the broker, or close; nothing happens when the connection is gone."""
+        """Send an effect as a request of the broker, or close the connection. A no-op if the connection is closed."""
         if not self.active:
             return
         if isinstance(effect, CloseConnection):
@@ -75,15 +75,15 @@ class RemotingChannel:
         self.send(push.encode(opaque, effect))
 
     def answered(self, opaque: int) -> int | None:
-        """The ticket of the question that a client answers; None if nothing was asked under this opaque."""
+        """Return the ticket of the request to which a client responds. None if no request has this opaque."""
         return self._awaited.pop(opaque, None)
 
     def collect(self) -> None:
-        """From now on keep frames back."""
+        """Start collecting frames instead of writing them."""
         self._collected = []
 
     def flush(self) -> None:
-        """Write the frames that were kept back, in one piece."""
+        """Write the collected frames at once."""
         frames, self._collected = self._collected, None
         if frames and self.active:
             self._write(frames[0] if len(frames) == 1 else b"".join(frames))

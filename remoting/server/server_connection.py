@@ -1,4 +1,4 @@
-"""One client's connection on the server side, without the socket: bytes in, bytes out, and when to close."""
+"""A client's connection on the server side, without the socket: splits bytes into requests, decides when to close."""
 
 from ..wire.errors import ProtocolError
 from ..wire.frame import FrameSplitter
@@ -11,9 +11,10 @@ _FIRST_BYTES = 32
 
 
 class ServerConnection:
-    """Reads a client's bytes and has the service answer them.
+    """Reads a client's bytes and dispatches its requests.
 
-    What is answered while one piece of bytes is handled leaves in one write. A bug of ours costs this connection only.
+    All responses to one piece of received bytes leave in one write. An unexpected exception closes only this
+    connection.
     """
 
     def __init__(self, service: RemotingService, channel: RemotingChannel) -> None:
@@ -24,7 +25,10 @@ class ServerConnection:
         self._first = b""
 
     def received(self, data: bytes) -> bool:
-        """Handle bytes of the client. False: they are no remoting protocol, close the connection."""
+        """Handle received bytes.
+
+        Returns False if they are not the remoting protocol; the connection must then be closed.
+        """
         channel, handle = self.channel, self._service.handle
         channel.collect()
         try:
@@ -48,7 +52,7 @@ class ServerConnection:
         return True
 
     def closed(self) -> None:
-        """The connection is gone."""
+        """Notify the service that the connection was closed."""
         self._service.closed(self.channel)
 
     def _begin(self, data: bytes) -> bytes | None:

@@ -1,7 +1,7 @@
-"""The remoting protocol on Twisted. The only file of this folder that knows Twisted; TLS is put around it by the host.
+"""The remoting server on Twisted. No other file of this folder knows Twisted. The host adds TLS around it.
 
-A connection is closed when its bytes make no sense, when nothing was read or written for 120 s, or when its client has
-stopped to say that it lives.
+A connection is closed if its bytes are invalid, if nothing was read or written for 120 s, or if its client stopped
+sending heartbeats.
 Source: NettyRemotingServer (5.3.3).
 """
 
@@ -21,7 +21,7 @@ IDLE_SECONDS = 120
 
 
 class Engine(Shape):
-    """The engine as this layer needs it."""
+    """The engine, as far as this layer uses it."""
 
     gate: Gate
 
@@ -67,8 +67,8 @@ class Transport(Shape):
 class RemotingServerProtocol(Protocol):
     """One connection.
 
-    It is its own transport's producer: a client that does not read what it asked for is not listened to until it has,
-    so that no answers pile up.
+    It is its own transport's producer: reading pauses while the client does not read its responses, so that responses
+    do not accumulate.
     """
 
     def __init__(self, factory: "RemotingServerFactory") -> None:
@@ -113,26 +113,26 @@ class RemotingServerProtocol(Protocol):
             connection.closed()
 
     def close(self) -> None:
-        """Send what was written and close."""
+        """Close after all written bytes are sent."""
         self._closing = True
         self._transport.unregisterProducer()
         self._transport.loseConnection()
 
     def abort(self) -> None:
-        """Close without sending what was written."""
+        """Close without sending the remaining bytes."""
         self._closing = True
         self._transport.abortConnection()
 
     def pauseProducing(self) -> None:
-        """The client is slow: do not read its requests."""
+        """Stop reading requests, because the client is slow to read responses."""
         self._transport.pauseProducing()
 
     def resumeProducing(self) -> None:
-        """The client has caught up."""
+        """Read requests again, because the client has caught up."""
         self._transport.resumeProducing()
 
     def stopProducing(self) -> None:
-        """The transport is closing by itself."""
+        """Do nothing: the transport closes itself."""
 
     def _write(self, data: bytes) -> None:
         self._used()
@@ -152,7 +152,7 @@ class RemotingServerProtocol(Protocol):
         assert clock is not None
         left = self._last_used + IDLE_SECONDS - clock.seconds()
         if left <= 0:
-            if self._closing:  # it was closed an idle time ago, and its peer still does not read
+            if self._closing:  # close() did not finish for the idle timeout, because the peer does not read
                 self.abort()
                 return
             self.close()
@@ -161,12 +161,14 @@ class RemotingServerProtocol(Protocol):
 
 
 class RemotingServerFactory(Factory):
-    """Makes the connections of one port.
+    """Creates the connections of one port.
 
-    `broker` and `name_server` are the nodes that the port serves, at least one; `broker_address` tells the address of
-    a broker for a client; `tick` is called before bytes are handled and brings the engine's time up to date; `log`
-    gets one line a time; `strangers` warns about clients that are at the wrong port. `clock` is the reactor, by which
-    idle connections are closed; without it they stay.
+    - `broker` and `name_server` are the nodes that the port serves; at least one is required.
+    - `broker_address` returns the address of a broker for a client.
+    - `tick` runs before received bytes are handled, and advances the engine's time to now.
+    - `log` is called with one line at a time.
+    - `strangers` warns about clients that connect to the wrong port.
+    - `clock` is the reactor, which closes idle connections. Without it they stay open.
     """
 
     noisy = False
@@ -198,20 +200,20 @@ class RemotingServerFactory(Factory):
         self.connections: set[RemotingServerProtocol] = set()
 
     def buildProtocol(self, addr: Any) -> RemotingServerProtocol:  # Twisted's name
-        """A connection's protocol."""
+        """Create the protocol of a connection."""
         return RemotingServerProtocol(self)
 
     def close_connections(self) -> None:
-        """Close all connections, for the end of the server."""
+        """Close all connections, when the server stops."""
         for connection in tuple(self.connections):
             connection.close()
 
     def abort_connections(self) -> None:
-        """Close all connections at once, whatever they still had to send."""
+        """Close all connections immediately, without sending the remaining bytes."""
         for connection in tuple(self.connections):
             connection.abort()
 
 
 def _endpoint(address: object) -> tuple[str, int]:
-    """(host, port) of a TCP address; a socket of another kind has no port."""
+    """Return the (host, port) of a TCP address. A socket of another kind has port 0."""
     return str(getattr(address, "host", "127.0.0.1")), int(getattr(address, "port", 0))

@@ -1,4 +1,4 @@
-"""Frames of answers. Every answer is JSON, also to a client whose requests are binary, as the broker does it.
+"""Encode response frames. As on the broker, every response is JSON, even to a client that sends binary headers.
 
 Seen on 5.3.3: members in the order code, extFields, flag, language, opaque, remark, serializeTypeCurrentRPC, version.
 """
@@ -11,7 +11,7 @@ import orjson
 from .command import VERSION_5_3_3
 
 NOT_SET = "not set any response code"
-"""Remark of the answers whose handler upstream sets neither code nor remark; the code then is SUCCESS."""
+"""The remark of a response for which upstream's handler sets neither code nor remark. Its code is SUCCESS."""
 
 HEAD = Struct(">II")
 
@@ -21,7 +21,7 @@ TAIL = f'"serializeTypeCurrentRPC":"JSON","version":{VERSION_5_3_3}}}'
 def answer(
     opaque: int, code: int = 0, remark: str | None = None, ext: Mapping[str, str] | None = None, body: bytes = b""
 ) -> bytes:
-    """The frame of an answer. Ext fields None are left out, `{}` is written."""
+    """Encode a response. `ext=None` omits the ext fields, `{}` is written as such."""
     fields = "" if ext is None else f'"extFields":{orjson.dumps(ext).decode()},'
     note = "" if remark is None else f'"remark":{quoted(remark)},'
     header = f'{{"code":{code:d},{fields}"flag":1,"language":"JAVA","opaque":{opaque},{note}{TAIL}'.encode()
@@ -30,7 +30,7 @@ def answer(
 
 
 def found_answer(opaque: int, code: int, remark: str, fields: str, body: bytes) -> bytes:
-    """The frame of an answer whose ext fields are already text: `"a":"1","b":"2"`; the remark needs no escape."""
+    """Encode a response whose ext fields are already JSON text: `"a":"1","b":"2"`. The remark must need no escaping."""
     header = (
         f'{{"code":{int(code)},"extFields":{{{fields}}},"flag":1,"language":"JAVA","opaque":{opaque},'
         f'"remark":"{remark}",{TAIL}'
@@ -40,7 +40,7 @@ def found_answer(opaque: int, code: int, remark: str, fields: str, body: bytes) 
 
 
 def quoted(text: str) -> str:
-    """A text as a JSON string, quotes included."""
+    """Return a text as a JSON string with quotes."""
     if text.isalnum():
         return f'"{text}"'
     return orjson.dumps(text).decode()

@@ -1,4 +1,4 @@
-"""One frame's meaning: the logical header and the body, whatever header codec carried them.
+"""A frame as an object: the logical header and the body, independent of the header codec.
 
 Source: RemotingCommand, LanguageCode, MQVersion (5.3.3).
 """
@@ -10,13 +10,13 @@ RESPONSE: Final = 0x1
 ONEWAY: Final = 0x2
 
 VERSION_5_3_3: Final = 479
-"""The version put into every frame that leaves; clients let it decide what they dare to ask (SQL92 needs 232)."""
+"""The version in every sent frame. Clients choose features by it (SQL92 requires 232)."""
 
 VERSION_STRICT_ROUTE_JSON: Final = 401
 """Requests of at least this version (4.9.4) get routes as strictly valid JSON."""
 
 VERSION_SEND_BACK_MAX_RECONSUME: Final = 121
-"""Requests of at least this version (3.4.9) may set the largest number of retries when they send back."""
+"""Requests of at least this version (3.4.9) may set the maximum number of retries in a send-back."""
 
 LANGUAGES: Final = (
     "JAVA",
@@ -34,15 +34,15 @@ LANGUAGES: Final = (
     "RUST",
     "NODE_JS",
 )
-"""Names by ordinal; the binary header carries the ordinal, the JSON header the name."""
+"""Language names by ordinal. The binary header has the ordinal, the JSON header the name."""
 
 
 @dataclass(slots=True)
 class RemotingCommand:
     """A request or a response.
 
-    `code` is a request code, or a response code when `flag` has the response bit. `opaque` (signed 32 bit) is chosen
-    by the requester and copied by the answer. `ext_fields` is None when absent; an absent remark is None.
+    `code` is a request code, or a response code if `flag` has the response bit. The requester chooses `opaque` (signed
+    32 bit) and the response copies it. Absent `ext_fields` and `remark` are None.
     """
 
     code: int
@@ -57,10 +57,10 @@ class RemotingCommand:
 
     @property
     def is_response(self) -> bool:
-        """True for an answer."""
+        """True for a response."""
         return bool(self.flag & RESPONSE)
 
     @property
     def is_oneway(self) -> bool:
-        """True for a request that must not be answered."""
+        """True for a request that must not get a response."""
         return bool(self.flag & ONEWAY)

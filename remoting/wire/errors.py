@@ -1,5 +1,5 @@
-"""Errors of the protocol itself; what the engine refuses is an EngineError."""
+"""Errors of the protocol itself. Errors of the engine are EngineError."""
 
 
 class ProtocolError(Exception):
-    """The peer sent bytes that are no remoting protocol. The connection they came on is closed."""
+    """The peer sent bytes that are not the remoting protocol. The connection is closed."""

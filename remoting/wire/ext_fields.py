@@ -1,12 +1,12 @@
-"""How the custom header of a request (its ext fields) is declared, read and written.
+"""Declare, read and write the custom header of a request (its ext fields).
 
-A header is a dataclass whose fields are typed `str`, `Int` (32 bit), `Long` (64 bit) or `bool`, each with `| None` if
-need be. The ext field's name is the camelCase of the attribute, or given by `wire("b")`. A field without default is
-required: upstream does not check presence when it decodes, but the handler then fails with code 1, and so does
-`parse`. A default is what absence means to upstream's handler.
+A header is a dataclass whose fields are typed `str`, `Int` (32 bit), `Long` (64 bit) or `bool`, or one of these with `|
+None`. The ext field's name is the camelCase of the attribute, or is set by `wire("b")`. A default is the value that
+upstream's handler assumes for an absent field. A field without a default is required. Upstream's decoder does not check
+presence, but its handler then fails with code 1; so does `parse`.
 
-`parse` is compiled per class, because sends and pulls decode one header a message, and only when the first request
-with it comes, because a start would spend a tenth of its time on headers that nobody sends.
+`parse` is compiled per class, because sends and pulls decode one header per message. It is compiled with the first
+request that has the header: compiling unused headers would take a tenth of the start-up time.
 Source: CommandCustomHeader, RemotingCommand.decodeCommandCustomHeader (5.3.3).
 """
 
@@ -33,7 +33,7 @@ _PACKAGE = "org.apache.rocketmq.remoting.protocol.header"
 
 
 class _LateFields:
-    """Stands for the FIELDS of a class until somebody asks for them."""
+    """Computes FIELDS of a class on first access."""
 
     def __get__(self, header: object, cls: "type[Header]") -> tuple[WireField, ...]:
         cls.FIELDS = wire_fields(cls)
@@ -41,24 +41,26 @@ class _LateFields:
 
 
 class Header:
-    """Base of request headers. Subclasses are declared with `@header`."""
+    """Base class of request headers. Subclasses are declared with `@header`."""
 
     __slots__ = ()
     __repr__ = shown
     __eq__ = equal
-    __hash__ = None  # type: ignore[assignment]  # as of anything that can be changed
+    __hash__ = None  # type: ignore[assignment]  # instances are mutable
 
     FIELDS: ClassVar[tuple[WireField, ...]] = ()
     UPSTREAM: ClassVar[str] = ""
-    """Upstream's class where its name is not this one's."""
+    """The name of upstream's class, if it differs from this class's name."""
 
     FAST: ClassVar[bool] = False
-    """Upstream decodes it without reflection (FastCodesHeader): a number that cannot be read is an error of its own,
-    where other headers count it as missing."""
+    """True if upstream decodes the header without reflection (FastCodesHeader).
+
+    An unreadable number then has an error of its own; in other headers it counts as missing.
+    """
 
     @classmethod
     def parse(cls, ext: Mapping[str, Any]) -> Self:
-        """The header of ext fields as they were decoded. Raises EngineError for a missing or unreadable field."""
+        """Parse decoded ext fields. Raises EngineError for a missing or unreadable field."""
         return cls._parse_carefully(ext)
 
     @classmethod
@@ -80,7 +82,7 @@ class Header:
         return cls(**values)
 
     def ext_fields(self) -> dict[str, str]:
-        """The header as ext fields; None is left out."""
+        """Return the header as ext fields, without those that are None."""
         found = {}
         for each in self.FIELDS:
             value = getattr(self, each.attribute)
@@ -93,13 +95,13 @@ class Header:
 def header(cls: type[H]) -> type[H]:
     """Make a class of annotated fields a header: a slotted dataclass with a compiled `parse`."""
     made = dataclass(slots=True, kw_only=True, repr=False, eq=False)(cls)
-    made.FIELDS = _LateFields()  # type: ignore[assignment]  # what it gives
-    made.parse = staticmethod(partial(_first_parse, made))  # type: ignore[method-assign]  # the same call
+    made.FIELDS = _LateFields()  # type: ignore[assignment]  # computes FIELDS on first access
+    made.parse = staticmethod(partial(_first_parse, made))  # type: ignore[method-assign]  # has the same signature
     return made
 
 
 def required(header: Header, attribute: str) -> int:
-    """A number that the handler needs, though not first of all. Raises EngineError when it is missing."""
+    """Return a number that the handler needs, but does not check first. Raises EngineError if it is missing."""
     value = getattr(header, attribute)
     if value is None:
         each = next(each for each in header.FIELDS if each.attribute == attribute)
@@ -108,7 +110,7 @@ def required(header: Header, attribute: str) -> int:
 
 
 def missing(cls: type[Header], each: WireField) -> str:
-    """The remark of a request without a field that its handler needs."""
+    """Return the remark of the response to a request without a field that its handler needs."""
     if each.kind == "str":
         return 'java.lang.NullPointerException: Cannot invoke "Object.hashCode()" because "key" is null'
     boxed = {"Int": "Integer.intValue()", "Long": "Long.longValue()", "bool": "Boolean.booleanValue()"}[each.kind]
@@ -132,18 +134,18 @@ def _read(each: WireField, text: str | None) -> Any:
 
 
 def _first_parse(cls: type[H], ext: Mapping[str, Any]) -> H:
-    cls.parse = staticmethod(_compile(cls))  # type: ignore[method-assign, assignment]  # the same call, without cls
+    cls.parse = staticmethod(_compile(cls))  # type: ignore[method-assign, assignment]  # same signature, without cls
     return cls.parse(ext)
 
 
 def _compile(cls: type[H]) -> Callable[[Mapping[str, Any]], H]:
-    """The quick reader: what is as usual is read at once, everything else goes to `_parse_carefully`.
+    """Compile the fast parser of a header. Unusual requests go to `_parse_carefully`.
 
-    Usual is that the client sent every field whose absence means something else than None, as Java's do.
+    A usual request has every field whose absence means something other than None. Java clients send such requests.
     """
     names: dict[str, Any] = {"new": object.__new__, "cls": cls, "carefully": cls._parse_carefully}
     reads: list[str] = []
-    odd: list[str] = []  # conditions under which the quick way does not do
+    odd: list[str] = []  # conditions that require `_parse_carefully`
     ranges: dict[str, list[str]] = {"Int": [], "Long": []}
     usual = [index for index, each in enumerate(cls.FIELDS) if each.required or each.default is not None]
     if len(usual) > 1:
@@ -167,13 +169,13 @@ def _compile(cls: type[H]) -> Callable[[Mapping[str, Any]], H]:
             ranges[each.kind].append(local)
     numbers = ranges["Int"] + ranges["Long"]
     if numbers:
-        # int() takes blanks and underscores as well; one look at all the texts together finds them.
+        # int() also accepts blanks and underscores. One check of all the texts together rejects them.
         shown = "".join(f"{{{local}}}" for local in numbers)
         reads.append(f"if not f'{shown}'.replace('-', '').isdecimal(): return carefully(ext)")
         reads += [f"{local} = int({local})" for local in numbers]
     for kind, bits in (("Int", 31), ("Long", 63)):
         if ranges[kind]:
-            # An `or` of numbers is negative or too big only if one of them is: one comparison for the usual case.
+            # An `or` of numbers is negative or too big only if one of them is, so the usual case needs one comparison.
             small = f"0 <= {' | '.join(ranges[kind])} < {1 << bits}"
             within = " and ".join(f"{-1 << bits} <= {local} < {1 << bits}" for local in ranges[kind])
             odd.append(f"not ({small} or {within})")

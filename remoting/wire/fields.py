@@ -1,8 +1,8 @@
 """The declaration of a field, one for custom headers and JSON bodies.
 
 A class declares fields typed `str`, `Int` (32 bits), `Long` (64 bits) or `bool`, each with `| None` if it may be
-absent. Fields of bodies may also be a list, a set, a map or another class of fields, and an enum, which is a `Literal`
-of its names annotated with the Java class. The name on the wire is the camelCase of the attribute, or the argument of
+absent. A field of a body may also be a list, a set, a map, another class of fields, or an enum. An enum is a `Literal`
+of its names, annotated with the Java class. The name on the wire is the camelCase of the attribute, or the argument of
 `wire("b")`. A field without a default is required.
 """
 
@@ -33,12 +33,15 @@ class WireField(NamedTuple):
 
     @property
     def required(self) -> bool:
-        """True if upstream's handler fails without it."""
+        """True if upstream's handler fails without the field."""
         return self.default is REQUIRED
 
 
 def wire(name: str, *, alternate: str | None = None, default: Any = MISSING, default_factory: Any = MISSING) -> Any:
-    """A field whose name on the wire is not the camelCase of its attribute; members of bodies may have an alternate."""
+    """Declare a field whose name on the wire is not the camelCase of its attribute.
+
+    Members of bodies may have an alternate name.
+    """
     metadata = {"wire": name, "alternate": alternate}
     if default_factory is not MISSING:
         return field(default_factory=default_factory, metadata=metadata)
@@ -46,7 +49,7 @@ def wire(name: str, *, alternate: str | None = None, default: Any = MISSING, def
 
 
 def wire_fields(cls: Any) -> tuple[WireField, ...]:
-    """The declared fields of a class, in the order of declaration."""
+    """Return the declared fields of a class, in the order of declaration."""
     hints = get_type_hints(cls, include_extras=True)
     return tuple(_wire_field(each, hints[each.name]) for each in fields(cls))
 

@@ -1,6 +1,6 @@
-"""Frames: cut from a stream of bytes, and put together.
+"""Split a byte stream into frames, and encode frames.
 
-It knows lengths and header types, not what a header says. The layout is declared in `layout`.
+It knows lengths and header types. It must not know the content of a header. `frame_layout` declares the layout.
 Source: NettyDecoder, NettyEncoder, RemotingCommand (5.3.3).
 """
 
@@ -12,13 +12,13 @@ from .command import RemotingCommand
 from .errors import ProtocolError
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
-"""Largest length of a frame (com.rocketmq.remoting.frameMaxLength)."""
+"""Maximum length of a frame, in bytes (com.rocketmq.remoting.frameMaxLength)."""
 
 JSON = 0
 ROCKETMQ = 1
 
 HEADER_BYTES_MAX = 4 * 1024 * 1024
-"""Largest length of a header. Upstream has the frame's limit only; no client sends a header of a hundredth of this."""
+"""Maximum length of a header, in bytes. Upstream limits only the frame. Real headers are below a hundredth of this."""
 
 _HEAD = Struct(">II")
 
@@ -29,7 +29,7 @@ _JOINED_BYTES = 64 * 1024
 
 
 class FrameSplitter:
-    """Cuts a stream into (serialize type, header, body).
+    """Splits a stream into (serialize type, header, body).
 
     Bytes of an unfinished frame are kept until it is complete, and joined then.
     """
@@ -40,7 +40,7 @@ class FrameSplitter:
         self._need = 0
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-        """The frames that are complete now. Raises ProtocolError where the stream stops making sense."""
+        """Append received bytes and yield the complete frames. Raises ProtocolError for invalid bytes."""
         if self._have:
             self._keep(data)
             if self._have < self._need:
@@ -65,7 +65,7 @@ class FrameSplitter:
                 self._need = frame_end - at
                 break
             header, body = data[at + 8 : body_at], data[body_at:frame_end]
-            if frame_end == end:  # a large frame is not kept twice while it is handled
+            if frame_end == end:  # do not keep two copies of a large frame while it is handled
                 data, at, end = b"", 0, 0
             else:
                 at = frame_end
@@ -92,7 +92,7 @@ class FrameSplitter:
 
 
 def decode(serialize_type: int, header: bytes, body: bytes) -> RemotingCommand:
-    """The command of a frame. Raises ProtocolError."""
+    """Decode a frame. Raises ProtocolError."""
     if serialize_type == JSON:
         return header_json.decode(header, body)
     if serialize_type == ROCKETMQ:
@@ -101,13 +101,13 @@ def decode(serialize_type: int, header: bytes, body: bytes) -> RemotingCommand:
 
 
 def encode(command: RemotingCommand) -> bytes:
-    """The frame of a command, with the header type it names."""
+    """Encode a command as a frame, with the serialize type of the command."""
     binary = command.serialize_type == ROCKETMQ
     header = header_binary.encode(command) if binary else header_json.encode(command)
     return join(header, command.body, command.serialize_type)
 
 
 def join(header: bytes, body: bytes = b"", serialize_type: int = JSON) -> bytes:
-    """A frame around a header and a body."""
+    """Encode a frame from a header and a body."""
     size = len(header)
     return _HEAD.pack(4 + size + len(body), serialize_type << 24 | size) + header + body

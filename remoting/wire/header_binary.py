@@ -1,7 +1,7 @@
-"""The ROCKETMQ header: a binary form that Java clients use when they are configured for it.
+"""The ROCKETMQ header: a binary encoding that Java clients use if they are configured for it.
 
-Its `code` has 16 bits, so the pop family (2000xx) arrives cut; the broker answers such codes as unknown, and so do we.
-The layout is declared in `layout`. Source: RocketMQSerializable (5.3.3).
+Its `code` has 16 bits, so the codes of the pop family (2000xx) arrive truncated. Like the broker, the emulator treats
+them as unknown codes. `frame_layout` declares the layout. Source: RocketMQSerializable (5.3.3).
 """
 
 from struct import Struct
@@ -10,15 +10,15 @@ from struct import error as StructError
 from .command import LANGUAGES, RemotingCommand
 from .errors import ProtocolError
 
-_HEAD = Struct(">hBhiii")  # up to and with the length of the remark
+_HEAD = Struct(">hBhiii")  # includes the length of the remark
 _SHORT = Struct(">H")
 _INT = Struct(">i")
 _FIELDS_MAX = 50_000
-"""Largest number of ext fields, which take far more memory than bytes of the frame. Upstream has no limit."""
+"""Maximum number of ext fields, because each takes far more memory than bytes of the frame. Upstream has no limit."""
 
 
 def decode(header: bytes, body: bytes = b"") -> RemotingCommand:
-    """The command of a header and its body. Raises ProtocolError."""
+    """Decode a header, together with its body. Raises ProtocolError."""
     size = len(header)
     if size < 21:
         raise ProtocolError(f"binary header of {size} bytes")
@@ -45,7 +45,7 @@ def decode(header: bytes, body: bytes = b"") -> RemotingCommand:
 
 
 def encode(command: RemotingCommand) -> bytes:
-    """The header of a command. Only the low 16 bits of its code and version are kept."""
+    """Encode the header of a command. Only the low 16 bits of its code and version are kept."""
     remark = (command.remark or "").encode()
     ext = bytearray()
     for name, value in (command.ext_fields or {}).items():
@@ -75,7 +75,7 @@ def _ext_fields(header: bytes, at: int, end: int) -> dict[str, str]:
         at = value_at + value_length
         if key_length > 0x7FFF or value_length < 0 or at > end:
             raise ProtocolError("an ext field of a binary header is longer than the header")
-        if key_length and value_length:  # an empty value stands for null
+        if key_length and value_length:  # an empty value means null
             name = header[value_at - 4 - key_length : value_at - 4].decode("utf-8", "replace")
             fields[name] = header[value_at:at].decode("utf-8", "replace")
             if len(fields) > _FIELDS_MAX:

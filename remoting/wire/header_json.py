@@ -1,8 +1,9 @@
-"""The JSON header: read what every client writes, write what every client reads.
+"""The JSON header: read the form of every client, write a form that every client reads.
 
-Seen from clients: any key order, white space, a trailing newline, absent ext fields, ext fields that are numbers or
-booleans, explicit nulls. Written: compact, keys sorted, nulls left out, ext fields always texts.
-Source: RemotingSerializable, RemotingCommand (5.3.3); what the broker takes besides valid JSON was tried on 5.3.3.
+Accepted: any key order, white space, a trailing newline, absent ext fields, numbers or booleans as ext fields, explicit
+nulls. Written: compact, keys sorted, nulls omitted, ext fields always strings.
+Source: RemotingSerializable, RemotingCommand (5.3.3). Input that the broker accepts besides valid JSON was tried on
+5.3.3.
 """
 
 import json
@@ -45,7 +46,7 @@ def loads(header: bytes) -> dict[str, Any]:
 
 
 def decode(header: bytes, body: bytes = b"") -> RemotingCommand:
-    """The command of a header and its body. Raises ProtocolError."""
+    """Decode a header, together with its body. Raises ProtocolError."""
     members = loads(header)
     ext = members.get("extFields")
     remark = members.get("remark")
@@ -62,7 +63,7 @@ def decode(header: bytes, body: bytes = b"") -> RemotingCommand:
 
 
 def encode(command: RemotingCommand) -> bytes:
-    """The header of a command, members in upstream's order."""
+    """Encode the header of a command, with members in upstream's order."""
     members: dict[str, Any] = {"code": command.code}
     if command.ext_fields is not None:
         members["extFields"] = command.ext_fields
@@ -77,7 +78,7 @@ def encode(command: RemotingCommand) -> bytes:
 
 
 def ext_fields(value: Any) -> dict[str, str]:
-    """The ext fields as texts; nulls are left out. Raises ProtocolError when they are no object."""
+    """Convert ext fields to strings and omit nulls. Raises ProtocolError if they are not an object."""
     if value.__class__ is not dict:
         raise ProtocolError(f"extFields is not a JSON object: {str(value)[:40]}")
     return {
@@ -88,7 +89,7 @@ def ext_fields(value: Any) -> dict[str, str]:
 
 
 def text(value: Any) -> str | None:
-    """What Java reads where a text is expected: `true` for a boolean, `12.5` for a number, None for null."""
+    """Convert a value as Java does for a string field: `true` for a boolean, `12.5` for a number, None for null."""
     if isinstance(value, str):
         return value
     if value is None or value != value:  # NaN reads as null
@@ -104,7 +105,7 @@ def text(value: Any) -> str | None:
 
 
 def integer(members: Mapping[str, Any], name: str) -> int:
-    """The int that Java reads: 0 for null. Raises ProtocolError if it does not fit; upstream closes the connection."""
+    """Read an int as Java does: 0 for null. Raises ProtocolError if it does not fit; upstream closes the connection."""
     value = members.get(name)
     if json_values.is_read_fast(members, name, _KINDS):
         value = json_values.fast_read(value, json_values.INT_BITS)
@@ -115,7 +116,7 @@ def integer(members: Mapping[str, Any], name: str) -> int:
 
 
 def language(members: Mapping[str, Any]) -> str:
-    """The name of the sender's language: JAVA if absent, "" for null and for an unknown name. Raises ProtocolError."""
+    """Return the client's language: JAVA if absent, "" for null and for an unknown name. Raises ProtocolError."""
     given = members.get("language", "JAVA")
     try:
         return "" if given is None else json_values.enum_name(given, LANGUAGES, _LANGUAGE_CODE) or ""
@@ -131,7 +132,7 @@ def _loads_long(header: bytes) -> Any:
 
 
 def _loads_leniently(header: bytes) -> Any:
-    # Raw control characters, NaN, a byte order mark, lone surrogates, single quotes and more pass upstream.
+    # Upstream accepts raw control characters, NaN, a byte order mark, lone surrogates, single quotes and more.
     try:
         text_of_header = header.decode("utf-8-sig")
         try:

@@ -1,23 +1,26 @@
-"""Decompress the bodies of messages, up to a limit: a few kilobytes can be made to expand to gigabytes.
+"""Decompress message bodies up to a limit, because a few kilobytes can expand to gigabytes.
 
-Source: CompressionType, ZlibCompressor (5.3.3), which have no limit. Clients compress no body of more than 4 MiB.
+Source: CompressionType, ZlibCompressor (5.3.3), which have no limit. Clients do not compress bodies of more than 4 MiB.
 """
 
 import zlib
 
 INFLATED_BYTES_MAX = 64 * 1024 * 1024
-"""Largest body after decompression, in bytes."""
+"""Maximum size of a body after decompression, in bytes."""
 
 
 class TooLargeError(ValueError):
-    """A body that is larger than INFLATED_BYTES_MAX after decompression."""
+    """A body is larger than INFLATED_BYTES_MAX after decompression."""
 
     def __init__(self) -> None:
         super().__init__(f"a compressed body of more than {INFLATED_BYTES_MAX} bytes")
 
 
 def inflate(body: bytes, *, or_gzip: bool = False) -> bytes:
-    """Decompress a zlib body, with `or_gzip` also one of gzip. Raises TooLargeError, and ValueError for other data."""
+    """Decompress a zlib body, or with `or_gzip` also a gzip body.
+
+    Raises TooLargeError, and ValueError for invalid data.
+    """
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32 if or_gzip else zlib.MAX_WBITS)
     try:
         plain = unpacker.decompress(body, INFLATED_BYTES_MAX)

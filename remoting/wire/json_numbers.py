@@ -1,4 +1,4 @@
-"""Numbers in JSON texts, with all their digits: an int for a whole number, a Decimal for one with a fraction."""
+"""Parse numbers in JSON texts with all their digits: whole numbers as int, numbers with a fraction as Decimal."""
 
 import re
 from decimal import Decimal, InvalidOperation
@@ -8,12 +8,12 @@ _DIGITS_OF_INT = 64
 
 
 def whole_number(digits: str) -> int | Decimal:
-    """A whole number. Python refuses to read, or to print, an int of thousands of digits; a Decimal has no limit."""
+    """Parse a whole number. A long one becomes a Decimal, because Python limits the digits of an int in text."""
     return int(digits) if len(digits) <= _DIGITS_OF_INT else Decimal(digits)
 
 
 def fraction(digits: str) -> Decimal:
-    """A number with a fraction or an exponent."""
+    """Parse a number with a fraction or an exponent."""
     try:
         return Decimal(digits)
     except InvalidOperation:
@@ -21,12 +21,12 @@ def fraction(digits: str) -> Decimal:
 
 
 def constant(name: str) -> Decimal | None:
-    """The value of `NaN`, which fastjson reads as null, and of `Infinity`."""
+    """Parse `NaN`, which fastjson reads as null, or `Infinity`."""
     return None if name == "NaN" else Decimal(name)
 
 
 def number(word: str) -> int | Decimal:
-    """A number as fastjson reads it: with a plus sign, leading zeros or a suffix, too. Raises ValueError."""
+    """Parse a number as fastjson does. A plus sign, leading zeros and a suffix are allowed. Raises ValueError."""
     found = _NUMBER.fullmatch(word)
     if found is None:
         raise ValueError(f"{word[:40]} is not a number")

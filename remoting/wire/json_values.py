@@ -1,4 +1,4 @@
-"""JSON values converted to the Java types of fields, with fastjson's exception for a value that does not fit.
+"""Convert JSON values to the Java types of fields. Values that do not fit raise fastjson's exception.
 
 A reader gets a value other than null and the field's name, which the exception quotes. None means that the field keeps
 its default. Source: IntegerCodec, LongCodec, BooleanCodec, StringCodec, EnumDeserializer, TypeUtils (fastjson 1.2.83);
@@ -30,12 +30,12 @@ _FALSE = frozenset(("false", "0", "n", "f"))
 
 
 def refused(text: str) -> EngineError:
-    """The answer to a request whose body fastjson refuses."""
+    """Return the error response to a request whose body fastjson rejects."""
     return EngineError(ResponseCode.SYSTEM_ERROR, _FASTJSON + text)
 
 
 def integer(value: Any, name: str) -> int | None:
-    """A Java int: fractions are cut off and wrap around, whole numbers that are too large are refused."""
+    """Read a Java int. Fractions are truncated and wrap around; whole numbers that are too large are rejected."""
     try:
         if isinstance(value, str):
             bare = value.replace(",", "")
@@ -49,7 +49,7 @@ def integer(value: Any, name: str) -> int | None:
 
 
 def long(value: Any, name: str) -> int | None:
-    """A Java long, by the rules of `integer`."""
+    """Read a Java long, by the rules of `integer`."""
     try:
         if isinstance(value, str):
             return None if value in _NO_VALUE else parse_long(value.replace(",", ""))
@@ -62,10 +62,10 @@ def long(value: Any, name: str) -> int | None:
 
 
 def fast_read(value: Any, bits: int) -> Any:
-    """A number as fastjson's fast reader of members takes it: some whole numbers that are too large wrap around.
+    """Read a number as fastjson's fast member reader does: some whole numbers that are too large wrap around.
 
-    It gives up, and leaves the value to the reader that refuses it, if the sign changes; with an int also if one more
-    digit makes the number smaller.
+    The fast reader gives up if the sign changes, and for an int also if one more digit makes the number smaller. It
+    then leaves the value to the ordinary reader, which rejects it.
     """
     digits = value if isinstance(value, str) else str(value)
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
@@ -81,15 +81,16 @@ def fast_read(value: Any, bits: int) -> Any:
                 return value
             number = wrapped(tenfold + int(digit), bits)
     else:
-        number = wrapped(int(digits[-64:]), bits)  # 2**64 divides 10**64, so that earlier digits do not count
+        number = wrapped(int(digits[-64:]), bits)  # 2**64 divides 10**64, so earlier digits have no effect
     if number < 0:
         return -(1 << (bits - 1)) if negative and number == -(1 << (bits - 1)) and bits != INT_BITS else value
     return -number if negative else number
 
 
 def is_read_fast(members: Mapping[str, Any], name: str, kinds: Mapping[str, str]) -> bool:
-    """True if fastjson's fast reader gets a member: those before it are fields in the order of their names.
+    """True if fastjson's fast reader reads a member.
 
+    It does if the members before it are fields in the order of their names.
     `kinds` has the kind of each field. Source: JavaBeanDeserializer.deserialze.
     """
     names = iter(sorted(kinds))
@@ -109,7 +110,7 @@ def is_read_fast(members: Mapping[str, Any], name: str, kinds: Mapping[str, str]
 
 
 def boolean(value: Any, name: str) -> bool | None:
-    """A Java boolean: of numbers only 1 is true."""
+    """Read a Java boolean. Of all numbers, only 1 is true."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -131,12 +132,12 @@ def boolean(value: Any, name: str) -> bool | None:
 
 
 def text(value: Any, name: str = "") -> str | None:  # noqa: ARG001  # every reader has the same arguments
-    """A Java string: of other values their JSON text."""
+    """Read a Java string. Other values become their JSON text."""
     return java_text(value if isinstance(value, str) else _json_text(value, 0))
 
 
 def enum_name(value: Any, names: tuple[str, ...], java_class: str) -> str | None:
-    """The name of an enum constant, given by name in any case or by ordinal; an unknown name reads as null."""
+    """Return the name of an enum constant, given by name in any case or by ordinal. None for an unknown name."""
     if isinstance(value, str):
         return next((name for name in names if value in (name, name.lower()) or value.lower() == name.lower()), None)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -148,7 +149,7 @@ def enum_name(value: Any, names: tuple[str, ...], java_class: str) -> str | None
 
 
 def token_name(value: Any) -> str:
-    """fastjson's name of the token with which a value begins."""
+    """Return fastjson's name of the token with which a value begins."""
     if isinstance(value, bool):
         return "true" if value else "false"
     kinds: tuple[tuple[type, str], ...] = ((int, "int"), (str, "string"), (dict, "{"), (list, "["))
@@ -156,11 +157,11 @@ def token_name(value: Any) -> str:
 
 
 def _number(value: Any) -> tuple[int, bool]:
-    """A JSON number or boolean cut to a whole number; True if it was written as a whole number."""
+    """Truncate a JSON number or boolean to an int. The second value is True if it was written as a whole number."""
     if isinstance(value, int):
         return int(value), True
     if isinstance(value, float):
-        if abs(value) >= 1 << 63:  # orjson makes floats of whole numbers beyond 64 bits
+        if abs(value) >= 1 << 63:  # orjson returns floats for whole numbers beyond 64 bits
             raise ValueError("a whole number of too many digits")
         value = Decimal(repr(value))
     if not isinstance(value, Decimal) or not value.is_finite():
@@ -168,7 +169,7 @@ def _number(value: Any) -> tuple[int, bool]:
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int) or (abs(exponent) > _SCALE_MAX and value):
         raise ValueError("beyond the scale that is cut")
-    if exponent == 0 and value.copy_abs() >= 1 << 64:  # unlike abs(), without rounding to the context
+    if exponent == 0 and value.copy_abs() >= 1 << 64:  # copy_abs() does not round to the context, unlike abs()
         raise ValueError("a whole number of too many digits")
     return (int(value) if value else 0), False
 

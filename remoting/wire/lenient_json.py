@@ -1,11 +1,11 @@
-"""JSON as fastjson reads it, for texts that stricter readers refuse.
+"""Parse JSON as fastjson does, for texts that stricter parsers reject.
 
-Accepted besides valid JSON: names and texts in single quotes, names without quotes, numbers and objects as names, a
-comma after the last member, comments, raw control characters. Brokers and clients write maps with objects as names
-(`{{"queueId":0,...}:5}`) themselves. Source: fastjson 1.2.83 in front of 5.3.3, tried.
+Accepted in addition to valid JSON: names and strings in single quotes, unquoted names, numbers and objects as names, a
+comma after the last member, comments, raw control characters. Brokers and clients themselves write maps with objects as
+names (`{{"queueId":0,...}:5}`). Source: tried on 5.3.3, which uses fastjson 1.2.83.
 
-The scanner never goes back: each pattern is possessive and each character is read once, so a hostile text costs no
-more than a usual one of its length.
+The scanner does not backtrack: each pattern is possessive and each character is read once. A hostile text therefore
+costs no more than a usual text of its length.
 """
 
 import re
@@ -23,11 +23,11 @@ _DEPTH_MAX = 200
 
 
 class ObjectMap(list[tuple[Any, Any]]):
-    """A map with an object for a name: its members in their order."""
+    """The members of a map with objects as names, in order."""
 
 
 def loads(text: str) -> Any:
-    """The value of a text. Raises ValueError when fastjson would not read it either."""
+    """Parse a text. Raises ValueError if fastjson would reject it as well."""
     reader = _Reader(text)
     value = reader.value(0)
     if reader.peek():
@@ -41,7 +41,7 @@ class _Reader:
         self._at = 0
 
     def peek(self) -> str:
-        """Skip blanks and comments; return the next character, or an empty text at the end."""
+        """Skip blanks and comments; return the next character, or an empty string at the end."""
         skipped = _SKIPPED.match(self._text, self._at)
         assert skipped is not None  # the pattern matches the empty text
         self._at = skipped.end()

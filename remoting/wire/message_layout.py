@@ -1,7 +1,7 @@
-"""The binary layouts of messages, as declarations. This is the specification of those bytes.
+"""Binary layouts of messages, as declarations. They are the specification of these bytes.
 
-The engine encodes a record once, at append (`emulator/message/stored_record.py`); tests hold that codec, and the batch
-and property codecs, equal to these declarations. All integers are big-endian, texts are UTF-8.
+The engine encodes a record once, at append (`emulator/message/stored_record.py`). Tests compare that codec, and the
+batch and property codecs, with these declarations. All integers are big-endian; texts are UTF-8.
 Source: MessageDecoder, MessageExtEncoder, MessageSysFlag, MessageClientIDSetter (5.3.3).
 """
 
@@ -38,7 +38,7 @@ STORE_HOST_V6 = 0x20
 
 HostV4 = Struct("address" / Bytes(4), "port" / Int32sb)
 HostV6 = Struct("address" / Bytes(16), "port" / Int32sb)
-"""An address and its port; in a record two bits of sysFlag tell which form the two hosts have."""
+"""An address and its port. In a record, two bits of sysFlag select the form of the two hosts."""
 
 
 def _record_size(record: Container) -> int:
@@ -48,7 +48,7 @@ def _record_size(record: Container) -> int:
 
 
 StoredRecord = Struct(
-    "size" / Rebuild(Int32sb, _record_size),  # of the whole record, this field included
+    "size" / Rebuild(Int32sb, _record_size),  # of the whole record, including this field
     "magic" / Int32ub,
     "body_crc" / Rebuild(Int32sb, lambda record: crc32(record.body) & 0x7FFFFFFF),
     "queue_id" / Int32sb,
@@ -66,9 +66,9 @@ StoredRecord = Struct(
     "topic" / Switch(this.magic, {MAGIC_V1: Prefixed(Byte, GreedyBytes), MAGIC_V2: Prefixed(Int16ub, GreedyBytes)}),
     "properties" / Prefixed(Int16ub, GreedyBytes),
 )
-"""One message as the broker stores it and as pull, pop, view and query return it.
+"""One message as the broker stores it, and as pull, pop, view and query return it.
 
-V2 is used for topics longer than 127 bytes only. Bodies of those answers are records one after the other.
+V2 is used only for topics longer than 127 bytes. Response bodies are concatenated records.
 """
 
 StoredRecords = GreedyRange(StoredRecord)
@@ -79,7 +79,7 @@ Property = Struct(
 )
 
 PropertiesText = GreedyRange(Property)
-"""The properties of a message. Some clients leave out the last 0x02; readers take that too."""
+"""The properties of a message. Some clients omit the last 0x02, and readers accept that."""
 
 BatchMessage = Struct(
     "size" / Rebuild(Int32sb, 22 + len_(this.body) + len_(this.properties)),
@@ -89,7 +89,7 @@ BatchMessage = Struct(
     "body" / Prefixed(Int32ub, GreedyBytes),
     "properties" / Prefixed(Int16ub, GreedyBytes),
 )
-"""One message of a batch send. Readers ignore magic and CRC; writers put zeros."""
+"""One message of a batch send. Readers ignore magic and CRC; writers set them to zero."""
 
 BatchBody = GreedyRange(BatchMessage)
 """The body of SEND_BATCH_MESSAGE."""

@@ -1,8 +1,8 @@
 """The PROXY protocol prologue (versions 1 and 2) that a load balancer may send before the first frame.
 
-The 5.x server recognises it by its first bytes and shows the address it names in lists of connections; the born host
-of messages stays the TCP peer. Before there are twelve bytes it judges nothing, whatever they are. Malformed prologues
-close the connection. Type-length-values are skipped.
+The 5.x server detects it by its first bytes, and lists of connections show the address that it names. The born host of
+messages remains the TCP peer. Nothing is detected before twelve bytes have arrived, whatever their content. Malformed
+prologues close the connection. Type-length-values are skipped.
 Source: HandshakeHandler, HAProxyMessageDecoder (5.3.3), tried on 5.3.3.
 """
 
@@ -17,13 +17,13 @@ V1_MAX_BYTES = 108
 JUDGED_BYTES = 12
 
 _V2_LENGTH = Struct(">H")
-_V2_ADDRESS_BYTES = {1: 4, 2: 16}  # by address family; others name no address
+_V2_ADDRESS_BYTES = {1: 4, 2: 16}  # by address family; other families have no address
 
 
 class ProxyPrologue:
-    """Reads the beginning of a connection until it is known what it is.
+    """Detects and reads the prologue at the beginning of a connection.
 
-    `source` is the (address, port) that the prologue named, or None.
+    `source` is the (address, port) in the prologue, None if there is none.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class ProxyPrologue:
         self._data = bytearray()
 
     def feed(self, data: bytes) -> bytes | None:
-        """What follows the prologue (everything if there is none), or None while more bytes are needed."""
+        """Return the bytes after the prologue (all bytes if there is no prologue), or None if more bytes are needed."""
         self._data += data
         if len(self._data) < JUDGED_BYTES:
             return None

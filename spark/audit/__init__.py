@@ -1,8 +1,8 @@
-"""The auditor: what became of every message, read from a journal of events.
+"""The auditor: reconstructs the fate of every message from a journal of events.
 
-`audit_events` judges a journal that fits into memory and needs nothing but Python; `audit_journals` judges files of any
-size as a Spark job. Both go by the rules of `rules.py`, which `docs/audit.md` explains. What needs Spark is loaded when
-it is asked for.
+`audit_events` judges a journal that fits into memory, and needs only Python. `audit_journals` judges files of any size
+as a Spark job. Both apply the rules of `rules.py`, which `docs/audit.md` explains. Modules that need Spark are loaded
+on demand.
 """
 
 from typing import TYPE_CHECKING, Any

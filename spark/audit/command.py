@@ -102,7 +102,7 @@ def _milliseconds(flag: str) -> Callable[[str], int]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    # Spark and the JVM are loaded only when the words are right and the emulators have answered.
+    # Spark and the JVM are loaded only after the options are valid and the emulators have responded.
     with TemporaryDirectory(prefix="rocketmq-audit-", dir=options.scratch) as folder:
         paths = _journals(options, Path(folder))
         from .journals import find, size
@@ -111,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _journals(options: argparse.Namespace, folder: Path) -> list[str]:
-    """The journals as files: what emulators tell is written into `folder`, or where it shall be kept."""
+    """Return the journals as files: journals of emulators are written to `folder`, or to the file of --save-journal."""
     addresses = [name for name in options.journals if name.startswith(SCHEMES)]
     paths = [name for name in options.journals if name not in addresses]
     if options.save_journal is not None and len(addresses) != 1:

@@ -1,7 +1,7 @@
-"""The journal that is audited: one event a line.
+"""The audited journal: one event per line.
 
-A journal is JSON Lines or Parquet with the columns of `COLUMNS`; it may have more, which nobody reads. It is
-written by a broker, which knows all, or by clients, each of which knows what it did.
+A journal is JSON Lines or Parquet with the columns of `COLUMNS`; further columns are ignored. It is written by a
+broker, which knows everything, or by clients, each of which knows its own actions.
 """
 
 import json
@@ -11,10 +11,10 @@ from enum import StrEnum
 from typing import IO, Any
 
 LATEST_US = 2**60
-"""Instants lie before this one, which is in the year 38504; a smaller number than a long holds, so that sums fit."""
+"""Upper bound of instants, in the year 38504; far below the maximum of a long, so that sums fit."""
 LONGEST_MS = 2**40
 OPEN_US = 2**62
-"""The end of a hold that nobody knows."""
+"""The end of a hold of unknown length."""
 
 
 class JournalError(ValueError):
@@ -22,50 +22,50 @@ class JournalError(ValueError):
 
 
 class Kind(StrEnum):
-    """What happened. At one instant events count in this order."""
+    """Type of an event. Events of one instant are processed in this order."""
 
     STORED = "stored"
-    """A broker has taken the message; consumers may see it, from `deliverAtUs` on if that is said."""
+    """A broker has stored the message; consumers may see it, from `deliverAtUs` on if that is given."""
     TXN_PREPARED = "txnPrepared"
-    """A broker has the half message; nobody may see it."""
+    """A broker has stored the half message; consumers must not see it."""
     TXN_COMMITTED = "txnCommitted"
-    """The half message has become one that consumers may see."""
+    """The half message was committed, so consumers may see it."""
     TXN_ROLLED_BACK = "txnRolledBack"
     RECALLED = "recalled"
-    """A timed message was taken back."""
+    """A timed message was recalled."""
     SEND_FAILED = "sendFailed"
-    """The producer does not know whether a broker has the message: an error, a lost answer."""
+    """The producer does not know if a broker has stored the message, because of an error or a lost response."""
     SUBSCRIBED = "subscribed"
-    """A group wants the messages of a topic: those with the tags of `expression`, and of `consumeFrom` on."""
+    """A group subscribed to a topic: messages with the tags of `expression`, from `consumeFrom` on."""
     SKIPPED = "skipped"
-    """The group is not owed this message: its filter says no, or it was told to begin after it."""
+    """The group need not receive this message: its filter excludes it, or the group starts after it."""
     DELIVERED = "delivered"
-    """The group got the message, for `invisibleMs` if that is said."""
+    """The group received the message, for `invisibleMs` if that is given."""
     INVISIBILITY_CHANGED = "invisibilityChanged"
     """The group keeps the message, from now on for `invisibleMs`."""
     NACKED = "nacked"
-    """The group gave the message back; it may come again after `invisibleMs`, at once if that is not said."""
+    """The group returned the message; it may be redelivered after `invisibleMs`, or at once if that is not given."""
     REVIVED = "revived"
-    """The broker has made the message ready to be delivered again."""
+    """The broker has made the message available for redelivery."""
     ACKED = "acked"
-    """The group is done with the message."""
+    """The group has acknowledged the message."""
     DEADLETTERED = "deadlettered"
-    """The message went to the dead letter queue of the group."""
+    """The message went to the group's dead letter queue."""
 
 
 RANK = {kind: rank for rank, kind in enumerate(Kind)}
 OF_MESSAGES = frozenset(
     {Kind.STORED, Kind.TXN_PREPARED, Kind.TXN_COMMITTED, Kind.TXN_ROLLED_BACK, Kind.RECALLED, Kind.SEND_FAILED}
 )
-"""Events that say something of a message for every group; all others name a group."""
+"""Events that concern a message for every group; all others name a group."""
 MAKES_VISIBLE = frozenset({Kind.STORED, Kind.TXN_COMMITTED})
 HOLDS = frozenset({Kind.DELIVERED, Kind.INVISIBILITY_CHANGED})
-"""Events after which the group has the message, for an unknown time if `invisibleMs` is not said."""
+"""Events after which the group holds the message, for an unknown time if `invisibleMs` is not given."""
 RELEASES = frozenset({Kind.NACKED, Kind.REVIVED})
-"""Events after which the message waits to be delivered again."""
+"""Events after which the message waits for redelivery."""
 SETTLES = frozenset({Kind.ACKED, Kind.DEADLETTERED})
 FIRST, LAST = "first", "last"
-"""What `consumeFrom` may be."""
+"""The values of `consumeFrom`."""
 
 COLUMNS: dict[str, tuple[str, type]] = {
     "run_id": ("run_id", str),
@@ -83,12 +83,12 @@ COLUMNS: dict[str, tuple[str, type]] = {
     "expression": ("expression", str),
     "consumeFrom": ("consume_from", str),
 }
-"""Columns of a journal: the field of `Event`, and what a value is."""
+"""Columns of a journal: the field of `Event`, and the type of its values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. Instants are microseconds since the epoch; `seq` orders the events of a run, without it time does."""
+    """One event. Instants are microseconds since the epoch; `seq`, or else time, orders the events of a run."""
 
     ts_us: int
     kind: Kind
@@ -112,12 +112,12 @@ class Event:
 
     @property
     def order(self) -> int:
-        """The place among the events of its run."""
+        """The position among the events of its run."""
         return self.ts_us if self.seq is None else self.seq
 
     @property
     def hold_us(self) -> int | None:
-        """Until when the message is not delivered again, if the event says anything of that."""
+        """The instant until which the message is not redelivered; None if the event does not affect it."""
         if self.kind in HOLDS and self.invisible_ms is None:
             return OPEN_US
         if self.kind in HOLDS or self.kind in RELEASES:
@@ -125,7 +125,7 @@ class Event:
         return None
 
     def line(self) -> str:
-        """The event as a line of a journal, without its end."""
+        """The event as a line of a journal, without line break."""
         values = {column: getattr(self, field) for column, (field, _) in COLUMNS.items()}
         return json.dumps({column: value for column, value in values.items() if value not in (None, "")})
 
@@ -150,13 +150,13 @@ class Event:
 
 
 def wanted_tags(expression: str | None) -> frozenset[str] | None:
-    """The tags that an expression names (`"tea || coffee"`), None for all of them. Source: FilterAPI (5.3.3)."""
+    """Return the tags in an expression (`"tea || coffee"`); None for all tags. Source: FilterAPI (5.3.3)."""
     found = frozenset(tag.strip() for tag in (expression or "*").split("||") if tag.strip())
     return None if not found or found == {"*"} else found
 
 
 def parse(line: str) -> Event:
-    """The event of a line. Errors: JournalError."""
+    """Parse the event of a line. Raises JournalError."""
     try:
         found = json.loads(line)
     except ValueError:
@@ -184,7 +184,7 @@ def parse(line: str) -> Event:
 
 
 def read_lines(lines: Iterable[str]) -> Iterator[Event]:
-    """The events of the lines of a journal; empty lines are skipped. Errors: JournalError with the line's number."""
+    """Yield the events of a journal's lines, skipping empty ones. Raises JournalError with the line number."""
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
@@ -194,7 +194,7 @@ def read_lines(lines: Iterable[str]) -> Iterator[Event]:
 
 
 def write_lines(events: Iterable[Event], file: IO[str]) -> int:
-    """Write events as JSON Lines; returns how many."""
+    """Write events as JSON Lines; returns their number."""
     count = 0
     for event in events:
         file.write(event.line() + "\n")

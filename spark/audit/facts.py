@@ -1,6 +1,6 @@
-"""The facts of every message for every group, counted by Spark: one shuffle of the events, then windows over each life.
+"""The facts of every message for every group, counted by Spark: one shuffle of the events, then windows per account.
 
-No row passes through Python. What is counted is what `ledger.py` counts, written for columns.
+No row passes through Python. The counts are those of `ledger.py`, expressed with columns.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -10,30 +10,30 @@ from .events import HOLDS, LAST, MAKES_VISIBLE, OF_MESSAGES, OPEN_US, RANK, RELE
 from .rules import Facts, Rules, in_time, judge, too_soon
 
 ACCOUNT = ("run", "topic", "group", "id")
-"""The columns that name an account."""
+"""The columns that identify an account."""
 PLACE = ("moment", "ts_us", "rank", "hold_place")
 """The order of the events of one message."""
 FLAGS = "verdicts"
 
 
 def is_one_of(kinds: frozenset[Kind]) -> Column:
-    """Whether the event of a row is of these kinds."""
+    """Return a condition: the event of a row is of one of these kinds."""
     return F.col("rank").isin(sorted(RANK[kind] for kind in kinds))
 
 
 def is_(kind: Kind) -> Column:
-    """Whether the event of a row is of this kind."""
+    """Return a condition: the event of a row is of this kind."""
     return F.col("rank") == RANK[kind]
 
 
 def subscriptions(events: DataFrame) -> DataFrame:
-    """What each group wants of each topic that it names: `wanted_tags` null for all tags, `from_moment`.
+    """Return the subscription of each group to each topic: `wanted_tags` (null for all tags) and `from_moment`.
 
-    Few rows: one for each run, topic and group.
+    There are few rows: one for each run, topic and group.
     """
     subscribed = is_(Kind.SUBSCRIBED)
     expression = F.coalesce("expression", F.lit("*"))
-    # `trim` alone would be given the place of each tag as what to trim.
+    # `trim` alone would receive the index of each tag as the characters to trim.
     tags = F.filter(F.transform(F.split(expression, r"\|\|"), lambda tag: F.trim(tag)), lambda tag: tag != "")
     everything = (F.size(tags) == 0) | (F.array_join(F.array_distinct(tags), " ") == "*")
     start = F.when(F.col("consume_from") == LAST, F.col("moment")).otherwise(F.lit(-1))
@@ -42,7 +42,7 @@ def subscriptions(events: DataFrame) -> DataFrame:
         .groupBy("run", "topic", "group")
         .agg(
             F.flatten(F.collect_set(F.when(subscribed, tags))).alias("tags"),
-            # A group that never said what it wants wants everything.
+            # A group without a subscription event wants all messages.
             F.coalesce(F.max(F.when(subscribed, everything)), F.lit(True)).alias("everything"),
             F.coalesce(F.min(F.when(subscribed, start)), F.lit(-1)).alias("from_moment"),
         )
@@ -53,7 +53,7 @@ def subscriptions(events: DataFrame) -> DataFrame:
 
 
 def lives(events: DataFrame, wants: DataFrame) -> DataFrame:
-    """The events of each account: those of a message once for each group that has to do with its topic."""
+    """Return the events of each account: those of a message once for each group of its topic."""
     groups = wants.groupBy("run", "topic").agg(F.collect_list("group").alias("groups"))
     receivers = F.when(is_one_of(OF_MESSAGES), F.col("groups")).otherwise(F.array("group"))
     return (
@@ -66,9 +66,9 @@ def lives(events: DataFrame, wants: DataFrame) -> DataFrame:
 
 
 def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: Rules, *, lines: bool) -> DataFrame:
-    """One row for each account: the columns of `Facts`, `key`, `visible_moment`, `message_group`.
+    """Return one row for each account: the columns of `Facts`, `key`, `visible_moment`, `message_group`.
 
-    `ends` has `run` and `end_us`. With `lines` each row has `moves` besides, the events that `order.py` wants.
+    `ends` has the columns `run` and `end_us`. With `lines` each row also has `moves`, the events that `order.py` needs.
     """
     before = Window.partitionBy(*ACCOUNT).orderBy(*PLACE).rowsBetween(Window.unboundedPreceding, -1)
     delivered, acked = is_(Kind.DELIVERED), is_(Kind.ACKED)
@@ -123,7 +123,7 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: Rules,
 
 
 def judged(found: DataFrame, rules: Rules) -> DataFrame:
-    """The accounts with a column `verdicts`, the names of those that apply in the order of `VERDICTS`."""
+    """Add a column `verdicts` to the accounts: the names of the verdicts that apply, in the order of `VERDICTS`."""
     facts = Facts(**{name: F.col(name) for name in Facts.__dataclass_fields__})
     named = judge(facts, rules, lambda column: ~column)
     verdicts = F.array_compact(F.array(*(F.when(applies, F.lit(name)) for name, applies in named.items())))

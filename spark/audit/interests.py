@@ -1,4 +1,4 @@
-"""What groups asked an emulator for: topics, filters, where they began to read."""
+"""The interests of groups, from an emulator's journal: topics, filters, and the offsets at which they started."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,14 +11,14 @@ from rocketmq_testkit.emulator.message import properties as props
 from .events import Event, Kind, wanted_tags
 
 Line = Mapping[str, Any]
-"""A line of an emulator's journal, as the control port writes it."""
+"""A line of an emulator's journal, in the format of the control port."""
 COMMITS_OFFSET, HAS_SUBSCRIPTION = 1, 4
-"""Bits of a pull. Source: PullSysFlag (5.3.3)."""
+"""Bits of a pull's sysFlag. Source: PullSysFlag (5.3.3)."""
 TAG, BROADCASTING, FROM_END = "TAG", "BROADCASTING", 1
 
 
 class Place(NamedTuple):
-    """Where a message lies."""
+    """Position of a message: node, topic, queue and offset."""
 
     node: str
     topic: str
@@ -27,13 +27,13 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> "Place":
-        """The place of a message, as the control port writes it."""
+        """Return the position of a message in the format of the control port."""
         return cls(message["broker"], message["topic"], message["queue_id"], message["queue_offset"])
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A message by its name: the topic that it was sent to, whatever topic it lies in, and what it says of itself."""
+    """Identity of a message: the topic to which it was sent (not that of a copy), its id and its properties."""
 
     topic: str
     message_id: str
@@ -41,7 +41,7 @@ class Named:
     stored_ms: int
 
     def event(self, ms: int, kind: Kind, group: str | None = None, **more: Any) -> Event:
-        """Something that happened to it."""
+        """Create an event of this message."""
         get = self.properties.get
         return Event(
             ms * 1000,
@@ -58,29 +58,29 @@ class Named:
 
 @dataclass(slots=True)
 class Interest:
-    """What a group has asked of a topic, and where it began to read each queue."""
+    """A group's requests for a topic, and the offset at which it started to read each queue."""
 
     since_ms: int
     expressions: set[tuple[str, str]] = field(default_factory=set)
-    """(type, expression)"""
+    """Pairs of (type, expression)."""
     from_end: bool = False
-    """It pops, and was told to begin with what comes after it."""
+    """True if the group pops and starts with messages that arrive later."""
     floors: dict[tuple[str, int], int] = field(default_factory=dict)
-    """The first offset that it asked for or got, by node and queue."""
+    """The lowest offset that the group requested or received, by node and queue."""
 
     @property
     def tags(self) -> str | None:
-        """The filter as one expression of tags, None for all messages or one that tags cannot express."""
+        """The filter as one tag expression; None for all messages, or if tags cannot express it."""
         if any(type_ != TAG for type_, _ in self.expressions):
             return None
         return " || ".join(sorted(expression for _, expression in self.expressions)) or None
 
     def lower(self, node: str, queue_id: int, offset: int) -> None:
-        """It read there."""
+        """Record that the group read at this offset."""
         self.floors[node, queue_id] = min(offset, self.floors.get((node, queue_id), offset))
 
     def is_owed(self, place: Place, named: Named) -> bool:
-        """Whether a message lies where it reads, and its filter lets it through."""
+        """True if the group reads from the message's position on, and its filter matches the message."""
         if not any(_matches(type_, expression, named) for type_, expression in self.expressions):
             return False
         floor = self.floors.get((place.node, place.queue_id))
@@ -97,10 +97,10 @@ def _matches(type_: str, expression: str, named: Named) -> bool:
 
 
 def interests(lines: Iterable[Line]) -> tuple[dict[tuple[str, str], Interest], set[str]]:
-    """What groups asked, by group and topic, and the groups that acknowledge what they get."""
+    """Return the interests by group and topic, and the groups that acknowledge messages."""
     asked = _Asked()
     for line in lines:
-        if line["event"] == "refused":  # it changed nothing, so nothing is owed for it
+        if line["event"] == "refused":  # a refused request changed nothing, so it creates no interest
             continue
         subject = line["subject"]
         match line["operation"]:

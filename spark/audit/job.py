@@ -1,4 +1,4 @@
-"""The audit as a Spark job: journals in, accounts and their sums out."""
+"""The audit as a Spark job: it reads journals, and returns accounts and their sums."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,10 +16,10 @@ from .rules import Rules
 
 @dataclass(frozen=True, slots=True)
 class SparkAudit:
-    """What a job has found. `accounts` lies in files that live as long as the `with` of `audit_journals`.
+    """Result of a job. `accounts` is stored in files that exist until the `with` block of `audit_journals` ends.
 
-    Its columns: `run, topic, group, id, key`, those of `Facts`, and `verdicts`. `topics` counts the events of each
-    topic that say something of messages. `skipped` lines were no events.
+    Its columns: `run, topic, group, id, key`, those of `Facts`, and `verdicts`. `topics` counts the message events of
+    each topic. `skipped` is the number of lines that were not events.
     """
 
     accounts: DataFrame
@@ -38,17 +38,17 @@ def audit_journals(
     skip_malformed: bool = False,
     scratch: str | Path | None = None,
 ) -> Iterator[SparkAudit]:
-    """Judge journals of any size; what is written meanwhile goes to a folder in `scratch` and is removed at the end.
+    """Judge journals of any size; temporary files go to a folder in `scratch`, which is removed at the end.
 
-    On a cluster `scratch` is a folder that all workers share. Errors: JournalError (no journal, lines that are no
-    events, events of one run with `seq` and without).
+    On a cluster `scratch` must be a folder that all workers share. Raises JournalError if there is no journal, if lines
+    are not events, or if only some events of a run have `seq`.
     """
     rules = rules or Rules()
     files = journals.find(paths)
     with TemporaryDirectory(prefix="rocketmq-audit-", dir=scratch) as folder:
         events = journals.read(spark, files)
         if files.lines:
-            # Texts are read once; every later pass takes the columns that it wants.
+            # JSON is parsed once; later passes read only the columns that they need.
             events.write.parquet(f"{folder}/events")
             events = spark.read.parquet(f"{folder}/events")
         _count_runs(events).write.parquet(f"{folder}/runs")
@@ -83,14 +83,14 @@ def audit_journals(
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One run of a journal."""
+    """Counts of one run in a journal."""
 
     events: int
     lines: bool
 
 
 def _count_runs(events: DataFrame) -> DataFrame:
-    """Two rows for each run: its events and, if there are any, its lines that are none."""
+    """Return two rows for each run: its events and, if there are any, its lines that are not events."""
     return events.groupBy("run", F.col("problem").isNull().alias("sound")).agg(
         F.count("*").alias("events"),
         F.count_if("numbered").alias("numbered"),
@@ -101,7 +101,7 @@ def _count_runs(events: DataFrame) -> DataFrame:
 
 
 def _checked(rows: Sequence[Row], *, skip_malformed: bool) -> tuple[list[_Run], int]:
-    """The runs, and how many lines are no events. Errors: JournalError."""
+    """Return the runs, and the number of lines that are not events. Raises JournalError."""
     broken = [row for row in rows if not row["sound"]]
     skipped = sum(row["events"] for row in broken)
     if broken and not skip_malformed:
@@ -124,5 +124,5 @@ def _checked(rows: Sequence[Row], *, skip_malformed: bool) -> tuple[list[_Run], 
 
 
 def _topics(events: DataFrame) -> DataFrame:
-    """How many events of each kind that concerns messages there are of each topic: `topic, rank, events`."""
+    """Count the message events by topic and kind: `topic, rank, events`."""
     return events.filter(facts.is_one_of(OF_MESSAGES)).groupBy("topic", "rank").agg(F.count("*").alias("events"))

@@ -1,4 +1,4 @@
-"""Journals as a DataFrame: files found, lines checked, columns brought into the form that the audit counts with."""
+"""Journals as a DataFrame: finds files, checks lines, and converts columns into the form that the audit counts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,16 +33,16 @@ _NUMBERS_OF_OTHERS = ("tinyint", "smallint", "int")
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files of journals, by form."""
+    """The files of journals, by format."""
 
     lines: Sequence[str]
     parquet: Sequence[str]
 
 
 def find(paths: Iterable[str | Path]) -> Files:
-    """The files that are meant: files, folders with files of both forms, and addresses that Spark can read.
+    """Find the journal files: files, folders that contain both formats, and addresses that Spark can read.
 
-    Errors: JournalError (there is no such file, nothing in a folder, a name that does not tell the form).
+    Raises JournalError if a file does not exist, a folder is empty, or a name does not show the format.
     """
     lines: list[str] = []
     parquet: list[str] = []
@@ -66,7 +66,7 @@ def _local(path: Path) -> list[str]:
         return [str(path)]
     if not path.is_dir():
         raise JournalError(f"{path}: there is no such journal")
-    # Writers such as Spark put files that are no data beside it, under names that begin so.
+    # Writers such as Spark add files without data, whose names start with these characters.
     within = [
         str(each)
         for each in sorted(path.rglob("*"))
@@ -78,13 +78,13 @@ def _local(path: Path) -> list[str]:
 
 
 PARQUET_WEIGHT = 16
-"""A journal as JSON Lines is about so many times as large as the same one as Parquet."""
+"""Size of a journal as JSON Lines, relative to the same journal as Parquet."""
 REMOTE_BYTES = 1 << 30
-"""What an address counts as."""
+"""Assumed size of a journal at an address."""
 
 
 def size(files: Files) -> int:
-    """How large journals are as text, in bytes; those that lie elsewhere by a guess."""
+    """Return the size of journals as text, in bytes; remote ones are estimated."""
     weighed = [*((name, 1) for name in files.lines), *((name, PARQUET_WEIGHT) for name in files.parquet)]
     return sum(REMOTE_BYTES if "://" in name else _bytes(Path(name)) * weight for name, weight in weighed)
 
@@ -95,7 +95,7 @@ def _bytes(path: Path) -> int:
 
 
 def read(spark: SparkSession, files: Files) -> DataFrame:
-    """The events of all files in the form of `normal`, with `problem` and `source` of those that are none."""
+    """Return the events of all files in the form of `normal`; lines that are not events have `problem` and `source`."""
     parts = []
     if files.lines:
         schema = StructType([StructField(name, _SPARK_TYPES[wanted]) for name, (_, wanted) in COLUMNS.items()])
@@ -126,11 +126,11 @@ def _parquet(spark: SparkSession, name: str) -> DataFrame:
 
 
 def normal(found: DataFrame, source: Column) -> DataFrame:
-    """Events with the columns of `COLUMNS` as the audit wants them.
+    """Convert the columns of `COLUMNS` into the form that the audit needs.
 
-    `run, topic, group, id, message_group, keys, tags, expression` are texts, `rank` is the place in `Kind`, `moment`
-    where the event stands in its run, `numbered` whether its `seq` says so, `ts_us`, `hold_us` and `deliver_at_us` are
-    instants. `problem` says why a line is no event, and `text` shows it.
+    `run, topic, group, id, message_group, keys, tags, expression` are strings. `rank` is the position in `Kind`.
+    `moment` is the event's position in its run. `numbered` is true if that position comes from `seq`. `ts_us`,
+    `hold_us` and `deliver_at_us` are instants. `problem` says why a line is not an event, and `text` shows the line.
     """
     given = {name: F.col(name) for name, (_, wanted) in COLUMNS.items() if wanted is int}
     given |= {name: _text(name) for name, (_, wanted) in COLUMNS.items() if wanted is str}
@@ -179,7 +179,7 @@ def _ranks(kinds: Iterable[Kind]) -> list[int]:
 
 
 def _problem(given: dict[str, Column]) -> Column:
-    """Why a line is no event, in the words of `Event`; null if it is one."""
+    """Return the reason why a line is not an event, in the words of `Event`; null if it is one."""
     subscribed, of_messages = RANK[Kind.SUBSCRIBED], _ranks(OF_MESSAGES)
     rank = F.col("rank")
     longest = {"ts_us": LATEST_US, "seq": LATEST_US, "deliverAtUs": LATEST_US, "invisibleMs": LONGEST_MS}

@@ -1,4 +1,4 @@
-"""The audit of a journal that fits into memory: the definition of every verdict, event by event, in plain Python."""
+"""The audit of a journal that fits into memory: defines every verdict, event by event, in plain Python."""
 
 import operator
 from collections import Counter, defaultdict
@@ -21,12 +21,12 @@ from .events import (
 from .rules import FAILURES, VERDICTS, Facts, Rules, in_time, judge, too_soon
 
 Key = tuple[str, str, str]
-"""(topic, group, message id)"""
+"""Pairs of (topic, group, message id)."""
 
 
 @dataclass(slots=True)
 class Account:
-    """What became of one message for one group. `key` is its message group, else its first keys."""
+    """The fate of one message for one group. `key` is its message group, or else its first keys."""
 
     run_id: str
     topic: str
@@ -38,7 +38,7 @@ class Account:
     verdicts: frozenset[str] = frozenset()
 
     def story(self) -> str:
-        """Its life, a line each event."""
+        """Describe the account, with one line per event."""
         said = ", ".join(verdict for verdict in VERDICTS if verdict in self.verdicts) or "as it should be"
         lines = [f"{self.message_id} of {self.topic} for {self.group}: {said}"]
         lines += [f"    {event.ts_us / 1e6:.6f} {event.kind}" for event in self.events]
@@ -52,19 +52,19 @@ class Audit:
     accounts: list[Account]
 
     def of(self, verdict: str) -> list[Account]:
-        """The accounts with a verdict. Errors: ValueError for one that does not exist."""
+        """Return the accounts with a verdict. Raises ValueError for an unknown verdict."""
         if verdict not in VERDICTS:
             raise ValueError(f"there is no verdict {verdict!r}; there are {', '.join(VERDICTS)}")
         return [account for account in self.accounts if verdict in account.verdicts]
 
     def counts(self) -> Counter[str]:
-        """How many accounts have each verdict."""
+        """Return the number of accounts with each verdict."""
         return Counter(verdict for account in self.accounts for verdict in account.verdicts)
 
     def assert_none(self, *verdicts: str) -> None:
-        """Fail with the lives of the first ten messages that have one of these verdicts.
+        """Raise AssertionError with the events of the first ten messages that have one of these verdicts.
 
-        Without any named: lost, duplicated, unexpected, out of order, early.
+        The default verdicts are: lost, duplicated, unexpected, out of order, early.
         """
         refused = verdicts or FAILURES
         found = [account for verdict in refused for account in self.of(verdict)]
@@ -76,7 +76,7 @@ class Audit:
 
 
 def audit_events(events: Iterable[Event], rules: Rules | None = None) -> Audit:
-    """Judge a journal. Errors: JournalError (events of one run with `seq` and without)."""
+    """Judge a journal. Raises JournalError if only some events of a run have `seq`."""
     runs: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         runs[event.run_id].append(event)
@@ -87,14 +87,14 @@ def audit_events(events: Iterable[Event], rules: Rules | None = None) -> Audit:
 
 
 def place(event: Event) -> tuple[int, int, int, int]:
-    """The order of events of one message; two that are equal in it are the same."""
+    """Return the sort key of events of one message; events with equal keys are identical."""
     hold = event.hold_us
     return (event.order, event.ts_us, RANK[event.kind], -1 if hold is None else hold)
 
 
 @dataclass(slots=True)
 class _Subscription:
-    """All that a group has said of a topic; a group that only consumes wants everything."""
+    """All subscriptions of a group to a topic; a group that only consumes wants all messages."""
 
     tags: frozenset[str] | None = frozenset()
     from_order: int | None = None
@@ -145,7 +145,7 @@ def _run(run_id: str, events: Sequence[Event], rules: Rules) -> list[Account]:
 
 @dataclass(slots=True)
 class _State:
-    """How it stands with a message while its events are read."""
+    """State of a message while its events are processed."""
 
     hold_us: int | None = None
     settled: bool = False
@@ -202,13 +202,13 @@ def _account(
 
 
 def _least(life: Iterable[Event], name: str) -> str | None:
-    """The smallest text that events give for something that they should agree on."""
+    """Return the smallest value that events give for a field in which they should agree."""
     return min((value for event in life if (value := getattr(event, name))), default=None)
 
 
 @dataclass(slots=True)
 class _Line:
-    """Messages of one message group on their way to one group: how far it has got, and who waits to come again."""
+    """Messages of one message group for one consumer group: highest delivered position, and waiting messages."""
 
     front: int = -1
     waiting: dict[Key, int] = field(default_factory=dict)
@@ -217,7 +217,7 @@ class _Line:
 
 
 def _overtaken(accounts: Mapping[Key, Account]) -> None:
-    """Find messages that a later one of their message group has overtaken."""
+    """Mark messages that a later one of their message group has overtaken."""
     positions: dict[Key, int] = {}
     lines: dict[tuple[str, str, str], list[tuple[Event, Key]]] = defaultdict(list)
     for key, account in accounts.items():

@@ -1,4 +1,4 @@
-"""Who was overtaken: messages of one message group in the order in which a group got them."""
+"""Overtaken messages: finds messages of one message group that a group did not receive in order."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -7,15 +7,15 @@ from .events import RELEASES, SETTLES, Kind
 from .facts import ACCOUNT, is_, is_one_of
 
 LINE = ("run", "topic", "group", "message_group")
-"""The columns that name messages which have an order, on their way to one group."""
+"""The columns that identify ordered messages for one consumer group."""
 PLACE_IN_LINE = ("moment", "ts_us", "rank", "id", "hold_place")
 
 
 def overtaken(accounts: DataFrame) -> DataFrame:
-    """The names of accounts that were overtaken, out of accounts with `moves`.
+    """Return the identifying columns of overtaken accounts, given accounts with `moves`.
 
-    How far a group has got is the greatest position (`visible_moment`) that it was given until then. It only grows;
-    so a wait in which it grew is one at whose end it is greater than at any of its events.
+    A group's front is the highest position (`visible_moment`) delivered so far. It never decreases. So a message was
+    overtaken while it waited if the front is higher at the end of its wait than at an event of the wait.
     """
     moves = (
         accounts.filter(F.col("message_group").isNotNull() & (F.col("visible_moment") >= 0))

@@ -1,4 +1,4 @@
-"""The sums of an audit as one HTML page that needs nothing else, and as a table for a terminal."""
+"""The sums of an audit as a self-contained HTML page, and as a table for a terminal."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -24,7 +24,7 @@ _QUANTILES = ("p50", "p99", "p99.9")
 
 
 def page(found: Summary, journals: Sequence[str], failures: Sequence[str] = FAILURES) -> str:
-    """The whole page."""
+    """Render the whole page."""
     title = f"Audit of {', '.join(journals)}"
     body = "\n".join([*_verdict(found, failures), *_tables(found), *_plots(found), *_findings(found.findings)])
     return (
@@ -35,7 +35,7 @@ def page(found: Summary, journals: Sequence[str], failures: Sequence[str] = FAIL
 
 
 def sentence(found: Summary, failures: Sequence[str] = FAILURES) -> str:
-    """The outcome in a sentence."""
+    """Describe the result in one sentence."""
     said = ", ".join(f"{found.count(verdict):,} {verdict}" for verdict in failures if found.count(verdict))
     about = f"{found.events:,} events, {found.messages:,} messages for groups"
     if found.skipped:
@@ -44,7 +44,7 @@ def sentence(found: Summary, failures: Sequence[str] = FAILURES) -> str:
 
 
 def table(found: Summary) -> str:
-    """Topics and groups for a terminal: only verdicts that somebody has."""
+    """Render topics and groups for a terminal, with only the verdicts that occur."""
     shown = [verdict for verdict in VERDICTS if found.count(verdict)]
     rows = [["topic", "group", "messages", "deliveries", *shown, *_QUANTILES]]
     for line in found.lines:

@@ -1,4 +1,4 @@
-"""Plots of an audit as SVG that stands in the page itself: bars over time, latencies, verdicts of each group."""
+"""Plots of an audit as inline SVG: bars over time, latencies, verdicts of each group."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -8,11 +8,11 @@ from .rules import FAILURES, VERDICTS
 from .summary import Line, Moment
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 720, 200, 60, 26
-"""Pixels: the whole, and what the scales take."""
+"""Pixels: the whole plot, and the margins for the scales."""
 
 
 def duration(microseconds: float) -> str:
-    """A duration in the unit that suits it."""
+    """Format a duration with a suitable unit."""
     for limit, unit, size in ((1e3, "µs", 1.0), (1e6, "ms", 1e3), (60e6, "s", 1e6), (3600e6, "min", 60e6)):
         if microseconds < limit:
             return f"{microseconds / size:.3g} {unit}"
@@ -20,7 +20,7 @@ def duration(microseconds: float) -> str:
 
 
 def instant(microseconds: int) -> str:
-    """An instant in UTC, to the millisecond; one beyond the calendar as the number that it is."""
+    """Format an instant in UTC, to the millisecond; as microseconds if it is outside the calendar."""
     try:
         found = datetime.fromtimestamp(microseconds / 1e6, UTC)
     except (OverflowError, ValueError, OSError):
@@ -29,7 +29,7 @@ def instant(microseconds: int) -> str:
 
 
 def over_time(moments: Sequence[Moment], width_us: int) -> str:
-    """Messages that became visible, that were first delivered, and that have a failure, by time."""
+    """Plot the messages that became visible, were first delivered, or have a failure, over time."""
     highest = max(max(each.visible, each.delivered) for each in moments)
     step = (WIDTH - LEFT) / len(moments)
     body = list(_scale(highest))
@@ -50,7 +50,7 @@ def over_time(moments: Sequence[Moment], width_us: int) -> str:
 
 
 def latencies(delays: Mapping[int, int]) -> str:
-    """How long messages took from visible to first delivered; each bar twice as long as the one before it."""
+    """Plot the time from visible to first delivered; each bar covers twice the range of the previous one."""
     powers = range(min(delays), max(delays) + 1)
     highest = max(delays.values())
     step = (WIDTH - LEFT) / len(powers)
@@ -67,7 +67,7 @@ def latencies(delays: Mapping[int, int]) -> str:
 
 
 def shares(lines: Sequence[Line]) -> str:
-    """For each topic and group which part of its messages has which verdict."""
+    """Plot the shares of verdicts among the messages of each topic and group."""
     return "".join(_share(line) for line in lines)
 
 

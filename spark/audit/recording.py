@@ -1,4 +1,4 @@
-"""The journal of an emulator as events, out of an `Emulator` of this process or through a control port."""
+"""The journal of an emulator as events, read from an `Emulator` of this process or through a control port."""
 
 import json
 import os
@@ -23,11 +23,11 @@ _UNAUTHORIZED = 401
 
 
 def events_of(emulator: Emulator) -> list[Event]:
-    """What the journal of an emulator tells of messages, in order.
+    """Return the message events in the journal of an emulator, in order.
 
-    Errors: JournalError (the journal has dropped lines, or a message is gone that somebody got).
+    Raises JournalError if the journal has dropped lines, or if a delivered message no longer exists.
     """
-    # Lines and messages are taken in one go, so that both are of the same moment.
+    # Lines and messages are read in one step, so that they are consistent.
     lines, messages, dropped = emulator.run_in_loop(_taken)
     _refuse_gaps(dropped)
     return retell(lines, messages)
@@ -41,10 +41,10 @@ def _taken(host: Host) -> tuple[list[Answer], list[Answer], int]:
 
 
 def read_emulator(address: str) -> list[Event]:
-    """The same through the control port at `http://host:port`, which is their `run_id`; nothing should be under way.
+    """Read events through the control port at `http://host:port`, which becomes their `run_id`.
 
-    A control port with a token needs it in the environment variable ROCKETMQ_CONTROL_TOKEN. Raises JournalError, also
-    if the port does not respond.
+    No request should be in flight. A control port with a token needs it in the environment variable
+    ROCKETMQ_CONTROL_TOKEN. Raises JournalError, also if the port does not respond.
     """
 
     token = os.environ.get(TOKEN_VARIABLE)

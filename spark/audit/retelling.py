@@ -1,8 +1,8 @@
-"""What an emulator's journal tells of messages.
+"""Converts an emulator's journal into events of messages.
 
-That journal holds requests and answers in order, without the messages themselves; which message lies at a place is read
-from the sends, and from the topics where no send tells it: copies for a retry, dead letters, committed half messages.
-Groups that broadcast, and those that only read and never commit, acknowledge nothing by nature and are left out.
+That journal contains requests and responses in order, without the messages. The message at a position is found from the
+sends, or from the topics if no send mentions it: copies for a retry, dead letters, committed half messages. Groups that
+broadcast, and groups that read but never commit, do not acknowledge messages and are left out.
 """
 
 from base64 import b64decode
@@ -21,14 +21,14 @@ from .events import Event, JournalError, Kind
 from .interests import COMMITS_OFFSET, Line, Named, Place, interests
 
 STORED = frozenset({"SUCCESS", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"})
-"""Outcomes of a send after which the broker has the message."""
+"""Outcomes of a send after which the broker has stored the message."""
 ROLLED_BACK = 12
 
 
 def retell(lines: Iterable[Line], messages: Iterable[Mapping[str, Any]]) -> list[Event]:
-    """The events of a journal's lines and of the messages of all topics, both as the control port writes them.
+    """Return the events of a journal's lines and of all topics' messages, both in the format of the control port.
 
-    Errors: JournalError (somebody got a message that is gone).
+    Raises JournalError if a delivered message no longer exists.
     """
     return _Teller(list(lines), list(messages)).tell()
 
@@ -45,12 +45,12 @@ class _Teller:
         self._known: set[tuple[str, str]] = set()
         self._halves: dict[tuple[str, int], Named] = {}
         self._outstanding: dict[tuple[str, str, str, int], dict[int, Named]] = defaultdict(dict)
-        """What a group has pulled and not committed, by (node, group, topic, queue id) and offset."""
+        """Messages that a group has pulled but not committed, by (node, group, topic, queue id) and offset."""
         self._delays_ms = parse_delay_levels(BrokerConfig().message_delay_level)
         self._events: list[tuple[int, float, Event]] = []
-        """With the instant, and the place among the lines of that instant."""
+        """Events with their instant, and their position among the lines of that instant."""
         self._got: dict[Place, Line] = {}
-        """Who got what lies at a place first."""
+        """The line of the first delivery of the message at each position."""
         self._there = [(Place.of(message), self._named(message), message) for message in messages]
         self._stored = {place: named for place, named, _ in self._there}
         self._physical = {(place.node, message["physical_offset"]): place for place, _, message in self._there}
@@ -82,7 +82,7 @@ class _Teller:
         self._events.append((line["now_ms"], line["index"], event))
 
     def _note_stored(self, place: Place, ms: int, event: Event) -> None:
-        """What no line tells came after the lines of its instant, unless somebody got it at that instant."""
+        """Add an event without a line: after its instant's lines, or before the message's delivery at that instant."""
         got = self._got.get(place)
         before = got["index"] - 0.5 if got is not None and got["now_ms"] == ms else inf
         self._events.append((ms, before, event))
@@ -130,7 +130,7 @@ class _Teller:
             self._note(line, named.event(ms, Kind.STORED))
 
     def _due(self, properties: Mapping[str, str], ms: int) -> int | None:
-        """When a message that waits becomes visible; None for one that does not."""
+        """Return the instant at which a delayed message becomes visible; None if it is not delayed."""
         if props.TIMER_OUT_MS in properties:
             return int(properties[props.TIMER_OUT_MS])
         level = properties.get(props.DELAY, "0")
@@ -212,11 +212,11 @@ class _Teller:
         place = self._physical.get((line["node"], asked["offset"]))
         if place is None or asked["group"] not in self._groups:
             return
-        # A commit passes over it, too; that acknowledges nothing.
+        # A later commit passes this offset, too, but acknowledges nothing.
         self._outstanding[line["node"], asked["group"], place.topic, place.queue_id].pop(place.offset, None)
         self._note(line, self._at(place).event(line["now_ms"], Kind.NACKED, asked["group"]))
 
-    # what only topics tell
+    # events that only topics reveal
 
     def _from_topics(self) -> None:
         for place, named, message in self._there:

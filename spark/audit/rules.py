@@ -1,7 +1,7 @@
-"""The rules: what a verdict is, said once for a single message in Python and for columns of a Spark job.
+"""The rules of verdicts, written once for a single message in Python and for columns of a Spark job.
 
-Facts are counted by `ledger.py` and by `facts.py`, each in its own way, and a property test holds the two equal. What
-follows from facts is here. `docs/audit.md` says the same in words.
+`ledger.py` and `facts.py` count the facts, each in its own way, and a property test compares them. This module derives
+the verdicts from the facts. `docs/audit.md` explains the same rules.
 """
 
 from collections.abc import Callable
@@ -14,18 +14,18 @@ LOST, DUPLICATED, UNEXPECTED, RECOVERED = "lost", "duplicated", "unexpected", "r
 OUT_OF_ORDER, LATE, EARLY = "out of order", "late", "early"
 DEAD, PENDING = "dead", "pending"
 VERDICTS = (LOST, DUPLICATED, UNEXPECTED, OUT_OF_ORDER, EARLY, LATE, RECOVERED, DEAD, PENDING)
-"""All verdicts, the worst first. A message may have several, or none: then it was delivered once and acknowledged."""
+"""All verdicts, the worst first. A message may have several, or none if it was delivered once and acknowledged."""
 FAILURES = (LOST, DUPLICATED, UNEXPECTED, OUT_OF_ORDER, EARLY)
-"""Verdicts that make an audit fail if nothing else is said."""
+"""Verdicts that make an audit fail by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How strict an audit is.
+    """Strictness of an audit.
 
-    A first delivery more than `late_after_ms` after the message became visible is late. Where several clocks wrote a
-    journal, an instant that is wrong by `clock_slack_ms` or less is taken for right. `end_us` is when the journal ends,
-    if that is not the instant of its last event.
+    A first delivery more than `late_after_ms` after the message became visible is late. If several clocks wrote a
+    journal, deviations of an instant by up to `clock_slack_ms` are accepted. `end_us` is the end of the journal, if
+    that is not the instant of its last event.
     """
 
     late_after_ms: int = 10_000
@@ -40,13 +40,14 @@ class Rules:
 
 @dataclass(slots=True)
 class Facts:
-    """What a journal says of one message for one group, or columns of it for all; never null.
+    """Facts of a journal about one message for one group, or columns of them for all messages; never null.
 
-    Counts: `copies` became visible, `attempts` of which the producer does not know, `recalls`, `skips`, `deliveries`,
-    `duplicates` and `redeliveries` among them, `acks`, `deaths`. `wanted`: the subscription asks for it. Instants in
-    microseconds: `visible_us` (of the first copy, 0 without one), `first_us` (of the first delivery, 0 without one),
-    `hold_us` (until when the last event holds it back, 0 without one), `end_us` (of the run). `overtaken`: see
-    `docs/audit.md`.
+    - Counts: `copies` that became visible, `attempts` with an outcome unknown to the producer, `recalls`, `skips`,
+      `deliveries`, of which some are `duplicates` or `redeliveries`, `acks`, `deaths`.
+    - `wanted`: the subscription includes the message.
+    - Instants in microseconds, 0 if there is none: `visible_us` of the first copy, `first_us` of the first delivery,
+      `hold_us` of the end of the last hold, `end_us` of the run's end.
+    - `overtaken`: see `docs/audit.md`.
     """
 
     copies: Any
@@ -67,12 +68,12 @@ class Facts:
 
 
 def judge(of: Facts, rules: Rules, no: Callable[[Any], Any]) -> dict[str, Any]:
-    """Which verdicts apply, by name. `no` negates: `operator.not_` for one message, `~` for columns."""
+    """Return by name if each verdict applies. `no` negates: `operator.not_` for one message, `~` for columns."""
     visible = (of.copies > 0) & (of.recalls == 0)
     delivered = of.deliveries > 0
     open_ = visible & of.wanted & (of.skips == 0) & (of.acks + of.deaths == 0)
     held = (of.visible_us > of.end_us) | ((of.hold_us > of.end_us) & (of.hold_us < OPEN_US))
-    # A producer that got no answer may be right or wrong in thinking that it failed.
+    # A producer without a response cannot know if its send failed.
     found = no(visible) & (of.attempts > 0)
     return {
         LOST: open_ & no(held),
@@ -88,10 +89,10 @@ def judge(of: Facts, rules: Rules, no: Callable[[Any], Any]) -> dict[str, Any]:
 
 
 def in_time(moment_us: Any, hold_us: Any, rules: Rules) -> Any:
-    """Whether an acknowledgement came while the group had the message."""
+    """True if an acknowledgement came while the group held the message."""
     return moment_us <= hold_us + rules.slack_us
 
 
 def too_soon(moment_us: Any, hold_us: Any, rules: Rules) -> Any:
-    """Whether a delivery came while another still had the message to itself."""
+    """True if a delivery came while another one still held the message exclusively."""
     return (hold_us < OPEN_US) & (moment_us + rules.slack_us < hold_us)

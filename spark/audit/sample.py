@@ -1,4 +1,4 @@
-"""A journal to try the auditor with, of any size: what is wrong with it is known beforehand.
+"""A sample journal of any size with known faults, to try the auditor.
 
 python -m pyspark_rocketmq.audit.sample EVENTS FOLDER.parquet
 """
@@ -18,14 +18,14 @@ from .events import Kind
 TOPICS = 4
 KEYS = 1000
 EVERY = 10_007
-"""One of so many messages has each fault; a prime, so that faults fall on all topics and keys."""
+"""Interval in messages between two faults of a kind; a prime, so that faults fall on all topics and keys."""
 START_US = 1_767_225_600_000_000
 STEP_US = 100
 LOST, DUPLICATED, RECOVERED, UNEXPECTED, LATE, OVERTAKEN = range(1, 7)
 
 
 def journal(spark: SparkSession, messages: int, every: int = EVERY) -> DataFrame:
-    """About three events for each message: stored, delivered, acknowledged. The first topic has message groups."""
+    """Create about three events per message: stored, delivered, acknowledged. The first topic has message groups."""
     number = F.col("id")
     fault = number % every
     in_line = number % TOPICS == 0
@@ -64,7 +64,7 @@ def _event(kind: Kind, instant: Column, happens: Column, invisible_ms: int | Non
 
 
 def expected(messages: int, every: int = EVERY) -> dict[str, int]:
-    """How many messages of that journal have which verdict."""
+    """Return the number of messages of that journal with each verdict."""
 
     def count(fault: int) -> int:
         return len(range(fault, messages, every))
@@ -75,7 +75,7 @@ def expected(messages: int, every: int = EVERY) -> dict[str, int]:
         rules.RECOVERED: count(RECOVERED),
         rules.UNEXPECTED: count(UNEXPECTED),
         rules.LATE: count(LATE),
-        # Late ones of the first topic are overtaken as well, unless nothing comes after them.
+        # Late messages of the first topic are overtaken as well, unless no message follows them.
         rules.OUT_OF_ORDER: sum(
             1
             for fault in (LATE, OVERTAKEN)
@@ -86,7 +86,7 @@ def expected(messages: int, every: int = EVERY) -> dict[str, int]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Write such a journal; returns the exit code."""
+    """Write a sample journal; returns the exit code."""
     from .session import session
 
     parser = argparse.ArgumentParser(prog="python -m pyspark_rocketmq.audit.sample")

@@ -1,4 +1,4 @@
-"""The sums of an audit: small enough for a page, whatever the size of the journal."""
+"""The sums of an audit: small enough for a page, regardless of the size of the journal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from .rules import VERDICTS
 
 QUANTILES = (0.5, 0.99, 0.999)
 BUCKETS = 60
-"""How many bars a plot over time has."""
+"""Number of bars in a plot over time."""
 ACCURACY = 1000
-"""Latencies are told with an error of rank of at most 1/ACCURACY."""
+"""Latency quantiles have a rank error of at most 1/ACCURACY."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One topic and group, or one key of them: how many messages, how many of each verdict, latencies.
+    """One topic and group, or one key of them: number of messages, messages per verdict, latencies.
 
-    `latencies_us` are p50, p99 and p99.9 of the time from visible to first delivered, None where nothing was delivered.
+    `latencies_us` are p50, p99 and p99.9 of the time from visible to first delivered; None if nothing was delivered.
     """
 
     topic: str
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A part of the time of the journal, from `start_us` on: messages visible, first delivered, and with a failure."""
+    """One interval of the journal, starting at `start_us`: messages visible, first delivered, and with a failure."""
 
     start_us: int
     visible: int
@@ -63,35 +63,35 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All that a page says."""
+    """All data of a page."""
 
     events: int
     skipped: int
     topics: dict[str, dict[str, int]]
-    """Events that concern messages, by topic and kind."""
+    """Message events, by topic and kind."""
     lines: Sequence[Line]
     keys: Sequence[Line]
     """The keys with the most failures."""
     moments: Sequence[Moment]
     width_us: int
-    """How long a moment is."""
+    """Length of an interval in microseconds."""
     delays: dict[int, int]
-    """First deliveries by latency: those of 2**n to 2**(n+1) microseconds, n = 0 includes less."""
+    """First deliveries by latency: 2**n to 2**(n+1) microseconds; n = 0 includes shorter ones."""
     findings: Sequence[Finding]
-    """The first messages with a verdict that was asked for, the worst first."""
+    """The first messages with a verdict, the worst first."""
 
     @property
     def messages(self) -> int:
-        """How many accounts there are."""
+        """The number of accounts."""
         return sum(line.messages for line in self.lines)
 
     def count(self, verdict: str) -> int:
-        """How many messages have a verdict."""
+        """Return the number of messages with a verdict."""
         return sum(line.verdicts[verdict] for line in self.lines)
 
 
 def summarise(audit: SparkAudit, failures: Sequence[str], *, keys: int = 20, findings: int = 200) -> Summary:
-    """Add up an audit. `failures` are the verdicts that count as such; `keys` and `findings` limit what is listed."""
+    """Sum up an audit. `failures` are the verdicts that count as failures; `keys` and `findings` limit the lists."""
     accounts = audit.accounts
     failed = F.arrays_overlap(FLAGS, F.array(*map(F.lit, failures))) if failures else F.lit(False)
     moments, width_us = _moments(accounts, failed)
@@ -125,7 +125,7 @@ def _delivered() -> Column:
 
 
 def _latency() -> Column:
-    """From visible to first delivered, null where one of them is missing, 0 where clocks disagree."""
+    """Return the time from visible to first delivered: null if one of them is missing, 0 if clocks disagree."""
     return F.when(_visible() & _delivered(), F.greatest(F.col("first_us") - F.col("visible_us"), F.lit(0)))
 
 
@@ -160,7 +160,7 @@ def _line(row: Any, key: str | None) -> Line:
 
 
 def _moments(accounts: DataFrame, failed: Column) -> tuple[list[Moment], int]:
-    """The time from the first message to the last in at most BUCKETS equal parts."""
+    """Divide the time from the first message to the last into at most BUCKETS equal intervals."""
     instants = (F.when(_visible(), F.col("visible_us")), F.when(_delivered(), F.col("first_us")))
     bounds = accounts.agg(*(edge(instant) for edge in (F.min, F.max) for instant in instants)).first()
     known = [value for value in bounds or () if value is not None]
@@ -169,7 +169,7 @@ def _moments(accounts: DataFrame, failed: Column) -> tuple[list[Moment], int]:
     start, end = min(known), max(known)
     width = (end - start) // BUCKETS + 1
     parts: dict[int, list[int]] = {}
-    # Two sums of few rows each are cheaper than doubling every account.
+    # Two aggregations with few rows are cheaper than duplicating every account.
     for place, instant in enumerate(instants):
         rows = (
             accounts.filter(instant.isNotNull())

@@ -1,4 +1,4 @@
-"""A way to a broker that lets requests through and loses the first answers, and the connection with them."""
+"""A proxy to a broker that forwards requests, discards the first responses, and closes the connection."""
 
 import socket
 
@@ -8,17 +8,17 @@ CHUNK = 65536
 
 
 class AnswerEater(OneConnection):
-    """The connection is cut when the broker has begun to answer."""
+    """Closes the connection once the broker has started to respond."""
 
     def __init__(self, broker: str) -> None:
         super().__init__()
         host, _, port = broker.rpartition(":")
         self._broker = (host, int(port))
         self.eaten = 0
-        """Bytes of answers that nobody got."""
+        """Number of discarded response bytes."""
 
     def serve(self, client: socket.socket) -> None:
-        """Hand a request on, and keep its answer."""
+        """Forward a request, and discard its response."""
         with socket.create_connection(self._broker, SECONDS) as broker:
             broker.sendall(client.recv(CHUNK))
             self.eaten += len(broker.recv(CHUNK))

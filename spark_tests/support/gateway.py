@@ -1,4 +1,4 @@
-"""A name server and a broker that stand before those of an emulator, for what an emulator never does."""
+"""A name server and a broker in front of an emulator's, for behavior that an emulator never shows."""
 
 import socketserver
 import threading
@@ -19,7 +19,7 @@ Answer = Callable[[RemotingClient, RemotingCommand], RemotingCommand]
 
 
 class Gateway:
-    """Hands requests on to an emulator. The name server names this place as its broker."""
+    """Forwards requests to an emulator. Routes of the name server contain this gateway as the broker."""
 
     def __init__(self, emulator: Emulator) -> None:
         self._emulator = emulator
@@ -44,7 +44,7 @@ class Gateway:
             each.server_close()
 
     def answer(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
-        """What the broker says."""
+        """Return the broker's response."""
         return handed_on(behind, request)
 
     def _renamed(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
@@ -54,16 +54,16 @@ class Gateway:
 
 
 class Spoiler(Gateway):
-    """Cuts off the end of the answers to pulls at or after an offset, until it is told to stop."""
+    """Truncates responses to pulls at or after an offset, while `on` is True."""
 
     def __init__(self, emulator: Emulator, offset: int) -> None:
         super().__init__(emulator)
         self._offset = offset
         self.on = True
-        """Whether it still does."""
+        """True if responses are still truncated."""
 
     def answer(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
-        """The broker's own answer, or what is left of it."""
+        """Return the broker's response, truncated if it is selected."""
         answer = handed_on(behind, request)
         at = int((request.ext_fields or {}).get("queueOffset", -1))
         if self.on and request.code == RequestCode.PULL_MESSAGE and at >= self._offset:
@@ -72,12 +72,12 @@ class Spoiler(Gateway):
 
 
 def handed_on(behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
-    """What the emulator says."""
+    """Forward a request to the emulator, and return its response."""
     return behind.request(request.code, request.ext_fields, request.body)
 
 
 class _Server(socketserver.ThreadingTCPServer):
-    """Serves each connection on a thread, one request after the other."""
+    """Serves each connection in a thread, one request after the other."""
 
     daemon_threads = True
     block_on_close = False
@@ -89,7 +89,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
     @property
     def address(self) -> str:
-        """Where to connect to."""
+        """The server's address, `host:port`."""
         return f"127.0.0.1:{self.server_address[1]}"
 
 
@@ -97,7 +97,7 @@ class _Connection(socketserver.BaseRequestHandler):
     server: _Server
 
     def handle(self) -> None:
-        """Answer until nothing comes any more."""
+        """Respond to requests until the connection is closed."""
         splitter = frame.FrameSplitter()
         with RemotingClient(self.server.behind, timeout=SECONDS) as behind:
             while data := self.request.recv(65536):

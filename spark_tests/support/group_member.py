@@ -1,4 +1,4 @@
-"""Members of a consumer group as SDKs are ones: they say that they live, share the queues, pull, commit and leave."""
+"""Members of a consumer group that behave like SDKs: heartbeat, rebalance, pull, commit, unregister."""
 
 import json
 import time
@@ -17,7 +17,7 @@ _SUBSCRIPTION_IN_REQUEST = 4
 
 
 class Member:
-    """One consumer of a topic, from when it joins its group until it leaves at the end of the block."""
+    """One consumer of a topic, which joins its group at the start of the block and leaves it at the end."""
 
     def __init__(self, place: Emulator | RealBroker, group: str, topic: str, queues: int, name: str) -> None:
         self._client = RemotingClient(place.broker, timeout=SECONDS)
@@ -48,7 +48,7 @@ class Member:
         self._client.close()
 
     def rebalance(self, members: int) -> None:
-        """Wait until the broker says that the group has changed and has so many members, and take a share of queues."""
+        """Wait until the broker reports a group with `members` members, and take a share of the queues."""
         while True:
             push = self._client.next_push(SECONDS)
             if push.code != RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
@@ -61,7 +61,7 @@ class Member:
                 return
 
     def take(self) -> list[bytes]:
-        """Pull all that its queues hold behind what the group has committed, and commit it."""
+        """Pull all messages of the member's queues after the committed offsets, and commit them."""
         found = []
         for queue in self._own:
             where = {"topic": self._topic, "queueId": queue}

@@ -1,4 +1,4 @@
-"""A way to an emulator that serves users with the right keys, as a broker with ACL does; the emulator has no users."""
+"""A gateway to an emulator that checks credentials, like a broker with ACL; the emulator has no users."""
 
 import hmac
 from base64 import b64encode
@@ -12,16 +12,16 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 
 class Guard(Gateway):
-    """Its broker checks every signature; its name server, like a real one, asks nobody. `users`: secrets by key."""
+    """Its broker checks every signature; its name server, like a real one, checks none. `users`: secrets by key."""
 
     def __init__(self, emulator: Emulator, users: Mapping[str, str]) -> None:
         super().__init__(emulator)
         self._users = users
         self.refused: list[str] = []
-        """Why requests were refused, in order."""
+        """Reasons of rejected requests, in order."""
 
     def answer(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
-        """The broker's answer, or a refusal."""
+        """Return the broker's response, or an error."""
         why = self._refusal(request)
         if why is None:
             return handed_on(behind, request)
@@ -29,7 +29,7 @@ class Guard(Gateway):
         return RemotingCommand(ResponseCode.NO_PERMISSION, remark=why)
 
     def _refusal(self, request: RemotingCommand) -> str | None:
-        """Upstream's texts (DefaultAuthenticationHandler, 5.3.3)."""
+        """Return an error in upstream's words (DefaultAuthenticationHandler, 5.3.3), or None for a valid request."""
         fields = request.ext_fields or {}
         user = fields.get("AccessKey")
         if not user:

@@ -1,4 +1,4 @@
-"""A name server that knows no topic, and remembers what it was asked."""
+"""A name server without topics that records its requests."""
 
 import socket
 
@@ -9,15 +9,15 @@ from rocketmq_testkit.remoting.wire.command import RESPONSE, VERSION_5_3_3, Remo
 
 
 class Listener(OneConnection):
-    """Refuses whatever it is asked."""
+    """Rejects every request."""
 
     def __init__(self) -> None:
         super().__init__()
         self.requests: list[RemotingCommand] = []
-        """What came, in order."""
+        """The received requests, in order."""
 
     def serve(self, client: socket.socket) -> None:
-        """Answer until nothing comes any more."""
+        """Respond to requests until the connection is closed."""
         splitter = frame.FrameSplitter()
         while data := client.recv(65536):
             for kind, header, body in splitter.feed(data):

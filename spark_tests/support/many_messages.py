@@ -1,4 +1,4 @@
-"""Many messages stored quickly, in a queue of the test's choice."""
+"""Fast storage of many messages in a chosen queue."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ def fill(
     tags: Sequence[str] = ("",),
     properties: Mapping[str, str] | None = None,
 ) -> None:
-    """Store messages in one queue of the first broker, with these tags in turn."""
+    """Store messages in one queue of the first broker, alternating between these tags."""
     fields = {"a": "p", "b": topic, "c": "TBW102", "d": 4, "e": queue, "f": 0, "g": 1, "h": 0, "i": "", "m": True}
     with RemotingClient(emulator.broker, timeout=30) as client:
         for start in range(0, len(bodies), BATCH):

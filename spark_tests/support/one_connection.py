@@ -1,4 +1,4 @@
-"""A server of a test's own for one connection, on a thread."""
+"""A test's own server for one connection, in a thread."""
 
 import socket
 import threading
@@ -10,7 +10,7 @@ SECONDS = 30.0
 
 
 class OneConnection(ABC):
-    """Listens on a port of its own; who comes first is served."""
+    """Listens on its own port and serves the first client."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -19,7 +19,7 @@ class OneConnection(ABC):
 
     @property
     def address(self) -> str:
-        """Where to connect to."""
+        """The server's address, `host:port`."""
         return f"127.0.0.1:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> Self:
@@ -36,11 +36,11 @@ class OneConnection(ABC):
         try:
             client, _ = self._listener.accept()
         except OSError:
-            return  # nobody came
+            return  # no client connected
         with client:
             client.settimeout(SECONDS)
             self.serve(client)
 
     @abstractmethod
     def serve(self, client: socket.socket) -> None:
-        """Talk with who came; the connection is closed afterwards."""
+        """Serve the client; the connection is closed afterwards."""

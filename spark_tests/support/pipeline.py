@@ -1,6 +1,6 @@
-"""A pipeline from topic to topic as a program of its own, so that a test can kill it: `pipeline.py OPTIONS_AS_JSON`.
+"""A pipeline from topic to topic as a separate program, so that a test can kill it: `pipeline.py OPTIONS_AS_JSON`.
 
-It ends when nothing is left. Options: `nameServer`, `checkpoint`, `source`, `sink` (options of the write).
+It ends when no messages are left. Options: `nameServer`, `checkpoint`, `source`, `sink` (options of the write).
 """
 
 import json
@@ -10,7 +10,7 @@ from pyspark_rocketmq.testing import start_session
 
 
 def main() -> None:
-    """Copy all that `orders` holds to `copies`, a few messages at a time."""
+    """Copy all messages of `orders` to `copies`, a few at a time."""
     options = json.loads(sys.argv[1])
     spark = start_session({"spark.driver.memory": "512m"})
     stream = (

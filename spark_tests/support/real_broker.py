@@ -1,7 +1,7 @@
-"""A real broker in place of the emulator: what tests need of an `Emulator`, as far as a real broker has it.
+"""A real broker in place of the emulator: the part of `Emulator`'s API that tests need and a real broker supports.
 
-Clock, journal, faults and what else only an emulator has are not there; a test that asks for them is skipped, and the
-reason names what it asked for.
+It has no clock, journal, faults or other features of an emulator. A test that uses one of them is skipped, and the
+reason names the feature.
 """
 
 import json
@@ -25,18 +25,18 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 SECONDS = 30.0
-"""How long a real broker may take to do what an emulator has done when it answers."""
+"""Timeout for effects that an emulator shows before its response, and a real broker later."""
 APACHE = "apache:"
 BROKER = "broker-a"
 SETTINGS = {"enablePropertyFilter": "false"}
-"""Upstream's default, as the emulator has it."""
+"""Upstream's default, which the emulator has as well."""
 PULL_SIZE = 32
 FOUND = 0
 _SUBSCRIPTION_IN_REQUEST = 4
 
 
 class RunningBroker:
-    """A broker that somebody else has started, and that goes on running."""
+    """A broker that was started outside of the tests, and keeps running."""
 
     alive = True
 
@@ -44,27 +44,27 @@ class RunningBroker:
         self.namesrv = namesrv
         with RemotingClient(namesrv, timeout=SECONDS) as client:
             answer = client.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-        # Ids of brokers are bare numbers where the name server is older than 4.9.4.
+        # Name servers older than 4.9.4 write broker ids as bare numbers.
         found = re.search(r'[{,]"?0"?:"([0-9.:]+)"', answer.body.decode())
         assert found is not None, answer.body
         self.broker = found[1]
 
     def crash(self) -> None:
-        """It is not ours."""
+        """Skip the test: the broker is not ours to stop."""
         pytest.skip("not applicable to a broker at an address: it would have to be stopped")
 
     halt = resume = stop = wait_registered = crash
 
 
 class RealBroker:
-    """One test's view of a real broker, which is called broker-a: topics that it makes are gone afterwards."""
+    """One test's view of a real broker named broker-a: topics that the test creates are deleted afterwards."""
 
     def __init__(self, apache: ApacheBroker | RunningBroker) -> None:
         self._apache = apache
         self._made: set[str] = set()
         self._ids = count()
         self.is_used_up = False
-        """Whether it was stopped meanwhile: what comes back from disk may hold what tests before have deleted."""
+        """True if it was stopped meanwhile: after a restart topics deleted by earlier tests may return from disk."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -83,11 +83,11 @@ class RealBroker:
 
     @property
     def version(self) -> int:
-        """The number of its version, by which answers are headed."""
+        """The broker's version number, as in the header of its responses."""
         return self.ask(RequestCode.GET_ALL_TOPIC_CONFIG, {}).version
 
     def topic(self, name: str, type: str | None = None, queues: int | None = None) -> "RealTopic":  # noqa: A002 - as Emulator.topic
-        """A topic, created or changed, when every client can see it so."""
+        """Create or change a topic, and wait until every client can see it."""
         fields = {
             "topic": name,
             "defaultTopic": AUTO_CREATE_TOPIC,
@@ -105,44 +105,44 @@ class RealBroker:
         return RealTopic(self, name)
 
     def group(self, name: str) -> None:
-        """A subscription group."""
+        """Create a subscription group."""
         self.ask(
             RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps({"groupName": name, "brokerId": 0}).encode()
         )
 
     def messages(self, topic: str) -> list[Message]:
-        """All messages of a topic in the order in which they were stored."""
+        """Return all messages of a topic in the order in which they were stored."""
         self.settle()
         found = [message for queue in range(self._queues(topic)) for message in self._of_queue(topic, queue)]
         return sorted(found, key=lambda message: message.physical_offset)
 
     def restart(self) -> None:
-        """Stop in order and start again."""
+        """Restart the broker gracefully."""
         self.stop_broker(BROKER)
         self.start_broker(BROKER)
 
     def crash(self) -> None:
-        """Die and start again."""
+        """Crash and restart the broker."""
         self._apache.crash()
         self._apache.wait_registered()
         self.is_used_up = True
 
     def stop_broker(self, name: str) -> None:
-        """Take it down."""
+        """Stop the broker."""
         self._apache.halt()
         self.is_used_up = True
 
     def start_broker(self, name: str) -> None:
-        """Bring it back."""
+        """Start the broker again."""
         self._apache.resume()
         self._apache.wait_registered()
 
     def settle(self) -> None:
-        """Wait until all that is stored is in its queue; a broker answers before."""
+        """Wait until all stored messages are in their queues; a broker responds earlier."""
         self._until(self._is_settled, "messages are not queued")
 
     def forget(self) -> None:
-        """Remove what the test has made."""
+        """Delete the topics of the test."""
         for topic in self._made:
             self.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})
             self.ask(RequestCode.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}, to=self.namesrv)
@@ -150,20 +150,20 @@ class RealBroker:
     def ask(
         self, code: RequestCode, fields: Mapping[str, object], body: bytes = b"", to: str | None = None
     ) -> RemotingCommand:
-        """Ask the broker, which must do it."""
+        """Send a request to the broker, which must succeed."""
         with RemotingClient(to or self.broker, timeout=SECONDS) as client:
             answer = client.request(code, fields, body)
         assert answer.code == 0, f"{code.name}: {answer.remark}"
         return answer
 
     def next_id(self) -> str:
-        """An id for a message."""
+        """Return a message id."""
         return f"{next(self._ids):032X}"
 
     def _is_settled(self) -> bool:
         with RemotingClient(self.broker, timeout=SECONDS) as client:
             answer = client.request(RequestCode.GET_BROKER_RUNTIME_INFO)
-        # One that has just started fails, because it has no statistics yet.
+        # A newly started broker fails, because it has no statistics yet.
         return answer.code == 0 and int(json.loads(answer.body)["table"]["dispatchBehindBytes"]) == 0
 
     def _queues(self, topic: str) -> int:
@@ -203,7 +203,7 @@ class RealBroker:
         deadline = time.monotonic() + SECONDS
         while not true():
             assert time.monotonic() < deadline, otherwise
-            time.sleep(0.02)  # another process has to come to it
+            time.sleep(0.02)  # another process needs time
 
 
 class RealTopic:
@@ -215,7 +215,7 @@ class RealTopic:
 
     @property
     def messages(self) -> list[Message]:
-        """All its messages."""
+        """All messages of the topic."""
         return self._broker.messages(self.name)
 
     def send(
@@ -227,7 +227,7 @@ class RealTopic:
         properties: Mapping[str, str] | None = None,
         message_group: str | None = None,
     ) -> Message:
-        """Store a message and return it as it is stored."""
+        """Store a message, and return it as stored."""
         found = dict(properties or {})
         found.setdefault(props.UNIQ_KEY, self._broker.next_id())
         if tag is not None:
@@ -235,7 +235,7 @@ class RealTopic:
         if keys:
             found[props.KEYS] = keys if isinstance(keys, str) else " ".join(keys)
         if found.keys() & {props.DELAY, props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS}:
-            self._broker.is_used_up = True  # it comes to its topic later, which may be the next test's by then
+            self._broker.is_used_up = True  # it reaches its topic later, when the topic may be the next test's
         queue = -1
         if message_group is not None:
             found[props.SHARDING_KEY] = message_group
@@ -245,7 +245,7 @@ class RealTopic:
         data = body.encode() if isinstance(body, str) else body
         answer = self._broker.ask(RequestCode.SEND_MESSAGE_V2, fields, data)
         self._broker.settle()
-        # Its id holds the broker's address and the position in its log.
+        # The message id contains the broker's address and the commit log offset.
         place = int((answer.ext_fields or {})["msgId"][-16:], 16)
         viewed = self._broker.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place})
         return from_record(viewed.body, BROKER)
@@ -253,7 +253,7 @@ class RealTopic:
 
 @contextmanager
 def real_broker(target: str, settings: Mapping[str, object]) -> Iterator[ApacheBroker | RunningBroker]:
-    """A broker of `apache:VERSION` with these keys in its broker.conf, or the one behind the name server HOST:PORT."""
+    """Start a broker for `apache:VERSION` with these keys in broker.conf, or use that of the name server HOST:PORT."""
     if not target.startswith(APACHE):
         if settings:
             pytest.skip(f"not applicable to a broker at an address: it would need {', '.join(settings)}")

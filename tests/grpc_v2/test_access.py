@@ -1,4 +1,4 @@
-"""Rights that RPCs need, and the signatures of their metadata, as tables."""
+"""The rights that RPCs require, and the signatures in their metadata, as tables."""
 
 from collections.abc import Iterable
 
@@ -16,18 +16,18 @@ CONSUMPTION = ["Group:G: Sub", "Topic:T: Sub"]
 
 
 def needed(request: Message) -> list[str]:
-    """Each need as `resource: actions`."""
+    """Return each required right as `resource: actions`."""
     needs: Iterable = _NEEDS[type(request)](request)  # type: ignore[type-arg]  # of the table
     return [f"{need.resource.key}: {' '.join(action.value for action in need.actions)}" for need in needs]
 
 
 def heartbeat(kind: int, group: str) -> sv.HeartbeatRequest:
-    """The heartbeat of a client of a kind."""
+    """Return the heartbeat of a client type."""
     return sv.HeartbeatRequest(client_type=kind, group=pb.Resource(name=group))  # type: ignore[arg-type]  # open enum
 
 
 def settings(made: pb.Settings) -> sv.TelemetryCommand:
-    """The first message of a telemetry stream."""
+    """Return the first message of a telemetry stream."""
     return sv.TelemetryCommand(settings=made)
 
 
@@ -57,7 +57,7 @@ def settings(made: pb.Settings) -> sv.TelemetryCommand:
     ],
 )
 def test_needs_of_requests(request_: Message, expected: list[str]) -> None:
-    """Producers need PUB on topics, consumers SUB on group and topic, routes either."""
+    """Producers require PUB on topics, consumers SUB on group and topic, and routes require either."""
     assert needed(request_) == expected
 
 
@@ -77,13 +77,13 @@ def test_needs_of_requests(request_: Message, expected: list[str]) -> None:
     ],
 )
 def test_a_request_that_names_nothing_is_denied(request_: Message, text: str) -> None:
-    """The text names the first thing that is missing."""
+    """A request without a topic or group is denied, and the text names the first missing one."""
     with pytest.raises(AccessDenied, match=text):
         needed(request_)
 
 
 def test_settings_of_neither_kind_are_an_error_of_the_server() -> None:
-    """They are no matter of rights."""
+    """Settings of neither a producer nor a consumer return INTERNAL_SERVER_ERROR, not UNAUTHORIZED."""
     with pytest.raises(Refusal) as refused:
         needed(settings(pb.Settings()))
     assert refused.value.code == pb.INTERNAL_SERVER_ERROR
@@ -106,7 +106,7 @@ DATE = {"x-mq-date-time": NOW}
     ],
 )  # fmt: skip
 def test_a_signature_is_read(metadata: dict[str, str], signed: Signed) -> None:
-    """The first part of the credential is the user; without a header nobody has signed."""
+    """The first part of the credential is the user. A call without the header is unsigned."""
     assert _signed(metadata) == signed
 
 
@@ -121,6 +121,6 @@ def test_a_signature_is_read(metadata: dict[str, str], signed: Signed) -> None:
     ],
 )  # fmt: skip
 def test_a_signature_that_cannot_be_read_is_denied(metadata: dict[str, str], text: str) -> None:
-    """With upstream's text."""
+    """An invalid signature is denied with upstream's text."""
     with pytest.raises(AccessDenied, match=text):
         _signed(metadata)

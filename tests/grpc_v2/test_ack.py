@@ -1,4 +1,7 @@
-"""AckMessage, ChangeInvisibleDuration and ForwardMessageToDeadLetterQueue: handles good, bad, old and forged."""
+"""AckMessage, ChangeInvisibleDuration and ForwardMessageToDeadLetterQueue with all kinds of handles.
+
+Handles are valid, invalid, old or forged.
+"""
 
 import pytest
 from grpc_texts import EXPIRED, PROXY_EXCEPTION, short_handle
@@ -27,7 +30,7 @@ GARBAGE = {
 
 @pytest.fixture
 def client(world: GrpcWorld) -> Client:
-    """A consumer of topic T, which holds ten messages in one queue."""
+    """A consumer of topic T, which has ten messages in one queue."""
     world.topic()
     for number in range(10):
         body = str(number).encode()
@@ -36,17 +39,17 @@ def client(world: GrpcWorld) -> Client:
 
 
 def taken(client: Client, count: int = 1, **options: object) -> list[str]:
-    """Handles of messages taken for 10 s."""
+    """Return the handles of messages received with an invisible duration of 10 s."""
     return client.receive(a_receive(batch=count, **options)).handles  # type: ignore[arg-type]
 
 
 def changed(handle: str, **fields: object) -> str:
-    """A handle with other fields."""
+    """Return a handle with changed fields."""
     return ReceiptHandle.parse(handle)._replace(**fields).encode()  # type: ignore[arg-type]
 
 
 def acked(client: Client, *handles: str, **names: str) -> list[tuple[int, str]]:
-    """Overall status, then the status of each entry."""
+    """Return the overall status, then the status of each entry."""
     answer = client.ask("AckMessage", an_ack(*handles, **names))
     assert [entry.receipt_handle for entry in answer.entries] == list(handles)
     assert [entry.message_id for entry in answer.entries] == [f"id-{handle}" for handle in handles]
@@ -60,14 +63,14 @@ class TestAck:
     """AckMessage."""
 
     def test_acknowledged_messages_do_not_come_back(self, world: GrpcWorld, client: Client) -> None:
-        """Those of the same batch that were not acknowledged do."""
+        """Acknowledged messages are not redelivered; unacknowledged ones of the same batch are."""
         handles = taken(client, 10)
         assert acked(client, *handles[:8]) == [OK] * 9
         world.advance(14_000)
         assert sorted(client.receive(a_receive()).bodies) == [b"8", b"9"]
 
     def test_what_fits_nothing_is_fine(self, world: GrpcWorld, client: Client) -> None:
-        """Twice, by others, of other groups, with forged fields, with unknown brokers and old forms."""
+        """A repeated acknowledgement or a forged handle returns OK, also from other clients and for unknown brokers."""
         (handle,) = taken(client)
         forged = [
             changed(handle, start_offset=7),
@@ -86,21 +89,21 @@ class TestAck:
 
     @pytest.mark.parametrize("text", GARBAGE)
     def test_garbage_is_refused(self, client: Client, text: str) -> None:
-        """The entry has the text of upstream's exception, the answer the name of the code."""
+        """An invalid handle returns upstream's exception text in its entry, and the code's name as overall status."""
         assert acked(client, text) == [(50001, "INTERNAL_SERVER_ERROR"), (50001, GARBAGE[text])]
 
     @pytest.mark.parametrize(
         "fields", [{"queue_id": 99}, {"offset": 10}, {"offset": -1}, {"topic_type": "1"}, {"topic_type": "2"}]
     )
     def test_a_place_that_does_not_exist_is_refused(self, client: Client, fields: dict[str, object]) -> None:
-        """Queues, offsets and retry topics."""
+        """An acknowledgement of an unknown queue, offset or retry topic is rejected."""
         (handle,) = taken(client)
         expected = [(50001, "INTERNAL_SERVER_ERROR"), (50001, "ack failed: status is abnormal")]
         fields = {"offset": 11} if fields == {"offset": 10} else fields
         assert acked(client, changed(handle, **fields)) == expected
 
     def test_another_topic_is_refused(self, world: GrpcWorld, client: Client) -> None:
-        """Unknown ones too."""
+        """An acknowledgement for another or an unknown topic is rejected."""
         (handle,) = taken(client)
         world.topic("U")
         for topic in ("U", "nowhere"):
@@ -108,7 +111,7 @@ class TestAck:
             assert (code, text) == (50001, "ack failed: status is abnormal")
 
     def test_an_expired_handle_is_refused(self, world: GrpcWorld, client: Client) -> None:
-        """From the very millisecond on."""
+        """A handle is rejected from the millisecond at which its invisible duration ends."""
         (handle,) = taken(client)
         world.advance(9_999)
         assert acked(client, handle) == [OK, OK]
@@ -117,17 +120,17 @@ class TestAck:
         assert acked(client, changed(handle, invisible_ms=0))[1] == (40013, EXPIRED)
 
     def test_different_outcomes_are_multiple_results(self, client: Client) -> None:
-        """Each entry tells its own."""
+        """Entries with different outcomes return MULTIPLE_RESULTS, and each entry has its own status."""
         (handle,) = taken(client)
         assert [code for code, _ in acked(client, handle, "garbage")] == [30000, 20000, 50001]
         assert acked(client, handle, "garbage")[0] == (30000, "MULTIPLE_RESULTS")
 
     def test_no_entries_are_refused(self, client: Client) -> None:
-        """There is nothing to answer."""
+        """A request without entries is rejected."""
         assert acked(client) == [(50001, "ack message result is empty")]
 
     def test_order_is_kept_by_what_is_acknowledged(self, world: GrpcWorld, client: Client) -> None:
-        """A stale handle does nothing, an offset outside the batch is refused."""
+        """In an ordered group a stale handle does nothing, and an offset outside the batch is rejected."""
         world.group("GF", consume_message_orderly=True)
         fifo = world.consumer("fifo", "GF")
         (handle,) = taken(fifo, group="GF")
@@ -139,7 +142,7 @@ class TestAck:
 
 @pytest.mark.parametrize("queue_id", [0, 1, 2])
 def test_a_handle_without_the_commit_log_offset_acknowledges_its_message(world: GrpcWorld, queue_id: int) -> None:
-    """Its eight parts name any queue of the topic; the other messages of the topic are delivered again."""
+    """A handle of eight fields acknowledges its message in any queue. The other messages are redelivered."""
     world.topic(queues=3)
     for queue in range(3):
         world.store(str(queue).encode(), queue=queue)
@@ -161,7 +164,10 @@ class TestChange:
         ("asked_ms", "field"), [(1, "1"), (5_000, "5000"), (43_200_000, "43200000"), (0, "0"), (None, "0")]
     )
     def test_the_new_handle(self, world: GrpcWorld, client: Client, asked_ms: int | None, field: str) -> None:
-        """Nine fields: it starts at the message's own offset, at the time of the change, in the same place."""
+        """The new handle has nine fields.
+
+        It starts at the message's own offset and at the time of the change. Its queue and broker stay the same.
+        """
         *_, handle = taken(client, 3)
         world.advance(1_000)
         answer = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
@@ -170,7 +176,7 @@ class TestChange:
         assert new == [old[7], str(START_MS + 1_000), field, *old[3:]]
 
     def test_the_new_handle_is_the_one_that_counts(self, world: GrpcWorld, client: Client) -> None:
-        """It lives as long as was asked, and its acknowledgement is the end."""
+        """The new handle is valid for the new duration, and its acknowledgement ends the redelivery."""
         client.ask("AckMessage", an_ack(*taken(client, 9)))
         (handle,) = taken(client)
         world.advance(9_000)
@@ -183,7 +189,7 @@ class TestChange:
         assert received.status.code == 40401
 
     def test_a_message_comes_back_when_the_new_time_is_over(self, world: GrpcWorld, client: Client) -> None:
-        """Sooner than the old one would have let it."""
+        """A message is redelivered when the new duration ends, earlier than with the old one."""
         client.ask("AckMessage", an_ack(*taken(client, 9)))
         (handle,) = taken(client)
         client.ask("ChangeInvisibleDuration", a_change(handle, 1_000))
@@ -196,19 +202,19 @@ class TestChange:
          (43_200_001, "the invisibleTime is too large. max is 43200000")],
     )  # fmt: skip
     def test_a_duration_out_of_range_is_refused(self, client: Client, asked_ms: int, text: str) -> None:
-        """Below 0 and above 12 h; no handle comes back."""
+        """A duration below 0 or above 12 h is rejected without a new handle."""
         (handle,) = taken(client)
         answer = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
         assert (answer.status.code, answer.status.message, answer.receipt_handle) == (40011, text, "")
 
     @pytest.mark.parametrize("text", GARBAGE)
     def test_garbage_is_refused(self, client: Client, text: str) -> None:
-        """With the text of upstream's exception and no handle."""
+        """An invalid handle returns upstream's exception text and no new handle."""
         answer = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
         assert (answer.status.code, answer.status.message, answer.receipt_handle) == (50001, GARBAGE[text], "")
 
     def test_an_expired_handle_is_refused(self, world: GrpcWorld, client: Client) -> None:
-        """The one that a change to nothing gave is expired at once."""
+        """An expired handle is rejected. A handle with a duration of 0 expires at once."""
         (handle,) = taken(client)
         none = client.ask("ChangeInvisibleDuration", a_change(handle, 0)).receipt_handle
         world.advance(10_000)
@@ -218,7 +224,7 @@ class TestChange:
 
     @pytest.mark.parametrize("fields", [{"queue_id": 99}, {"offset": 10}, {"topic_type": "1"}])
     def test_a_place_that_does_not_exist_is_refused(self, client: Client, fields: dict[str, object]) -> None:
-        """Queues, offsets and retry topics."""
+        """A change for an unknown queue, offset or retry topic is rejected."""
         (handle,) = taken(client)
         answer = client.ask("ChangeInvisibleDuration", a_change(changed(handle, **fields), 1_000))
         assert (answer.status.code, answer.status.message, answer.receipt_handle) == (
@@ -226,12 +232,12 @@ class TestChange:
         )  # fmt: skip
 
     def test_clients_without_a_stream_may_change_too(self, world: GrpcWorld, client: Client) -> None:
-        """Upstream fails here."""
+        """A client without a telemetry stream can change a duration. Upstream fails here."""
         (handle,) = taken(client)
         assert world.client("early").ask("ChangeInvisibleDuration", a_change(handle, 1_000)).status.code == 20000
 
     def test_in_order_the_time_of_the_pop_stays(self, world: GrpcWorld, client: Client) -> None:
-        """And the duration counts from there."""
+        """In an ordered group the new handle keeps the time of the pop, and the duration counts from it."""
         world.group("GF", consume_message_orderly=True)
         fifo = world.consumer("fifo", "GF")
         (handle,) = taken(fifo, group="GF")
@@ -248,11 +254,14 @@ class TestForward:
         return status.code, status.message
 
     def dead(self, client: Client) -> list[bytes]:
-        """What a reader finds in the dead letter queue."""
+        """Return the messages in the dead letter queue."""
         return client.receive(a_receive("%DLQ%G", "reader")).bodies
 
     def test_a_message_goes_to_the_dead_letter_queue_once(self, world: GrpcWorld, client: Client) -> None:
-        """And is acknowledged; the answer's text is the broker's code."""
+        """A forwarded message is moved to the dead letter queue and acknowledged.
+
+        The status text is the broker's code.
+        """
         client.ask("AckMessage", an_ack(*taken(client, 9)))
         (handle,) = taken(client)
         assert self.forward(client, handle) == (20000, "0")
@@ -262,37 +271,40 @@ class TestForward:
         assert received.status.code == 40401
 
     def test_a_changed_handle_means_the_same_message(self, world: GrpcWorld, client: Client) -> None:
-        """Upstream would take the first message of its log here."""
+        """A changed handle forwards its own message. Upstream forwards the first message of its log here."""
         *_, handle = taken(client, 5)
         changed_handle = client.ask("ChangeInvisibleDuration", a_change(handle, 5_000)).receipt_handle
         assert self.forward(client, changed_handle) == (20000, "0")
         assert self.dead(client) == [b"4"]
 
     def test_an_expired_handle_and_unknown_brokers_are_fine(self, world: GrpcWorld, client: Client) -> None:
-        """The place in the log is what counts."""
+        """An expired handle and an unknown broker are accepted: only the physical offset matters."""
         (handle,) = taken(client)
         world.advance(10_001)
         assert self.forward(client, changed(handle, broker_name="nobody")) == (20000, "0")
 
     def test_a_handle_without_a_place_is_refused(self, client: Client) -> None:
-        """The old form of eight fields."""
+        """A handle of eight fields, without a physical offset, is rejected."""
         (handle,) = taken(client)
         expected = (40013, PROXY_EXCEPTION + "commit log offset is empty")
         assert self.forward(client, handle.rpartition(" ")[0]) == expected
 
     @pytest.mark.parametrize("text", GARBAGE)
     def test_garbage_is_refused(self, client: Client, text: str) -> None:
-        """With the text of upstream's exception."""
+        """An invalid handle returns upstream's exception text."""
         assert self.forward(client, text) == (50001, GARBAGE[text])
 
     def test_a_place_without_a_message_is_refused(self, client: Client) -> None:
-        """The broker's remark, without a prefix."""
+        """A physical offset without a message is rejected with the broker's remark, without a prefix."""
         (handle,) = taken(client)
         code, text = self.forward(client, changed(handle, commit_log_offset=1 << 40))
         assert (code, text) == (50001, f"look message by offset failed, {1 << 40}")
 
     def test_a_place_inside_a_message_is_an_exception_of_the_broker(self, client: Client) -> None:
-        """The number there is taken for a size; the magic code of a record is negative."""
+        """A physical offset inside a message returns an exception of the broker.
+
+        The broker reads the number there as a size, and the magic code of a record is negative.
+        """
         (handle,) = taken(client)
         code, text = self.forward(client, changed(handle, commit_log_offset=4))
         assert code == 50001
@@ -300,7 +312,7 @@ class TestForward:
 
 
 def test_handles_survive_a_trip() -> None:
-    """Reading and writing are inverse."""
+    """A handle that is parsed and encoded is unchanged."""
     text = "5 1700000000000 10000 3 2 broker-a 1 6 1241088515"
     handle = ReceiptHandle.parse(text)
     assert handle == (5, 1_700_000_000_000, 10_000, 3, "2", "broker-a", 1, 6, 1_241_088_515)

@@ -1,4 +1,4 @@
-"""Receives with auto_renew: as 5.3.3 does them when it runs, and renewed as its code means to."""
+"""Receives with auto_renew: without renewal, as in a running 5.3.3, and with renewal, as in its code."""
 
 import pytest
 from grpc_texts import PROXY_EXCEPTION
@@ -11,7 +11,7 @@ from rocketmq_testkit.grpc_v2.proxy.auto_renewal import retry_delay_ms
 
 MINUTE, HOUR = 60_000, 3_600_000
 REVIVED = 5_000
-"""More than a revive needs, less than the first of another renewal."""
+"""In ms: longer than a revive needs, shorter than the first renewal."""
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def renewing() -> GrpcWorld:
 
 
 def taken(world: GrpcWorld, count: int = 1, client: Client | None = None) -> Received:
-    """Messages that a client has taken with auto_renew."""
+    """Return messages that a client received with auto_renew."""
     for number in range(count):
         world.store(b"%d" % number)
     received = (client or world.consumer()).receive(a_receive(auto_renew=True, invisible_ms=None))
@@ -32,7 +32,7 @@ def taken(world: GrpcWorld, count: int = 1, client: Client | None = None) -> Rec
 
 
 def come_back(world: GrpcWorld) -> list[bytes]:
-    """What another client gets now."""
+    """Return the messages that another client receives now."""
     world.config.end_polls_on_cancel = True
     received = world.consumer("other").receive(a_receive())
     if not received.call.finished:
@@ -47,7 +47,7 @@ def leave(client: Client) -> None:
 
 
 def renewals(world: GrpcWorld) -> list[tuple[int, int]]:
-    """When messages were renewed, in ms from the start, and for how long."""
+    """Return the time (ms from the start) and the new invisible duration of each renewal."""
     return [
         (entry.now_ms - START_MS, entry.subject.invisible_ms)
         for entry in world.engine.journal
@@ -56,10 +56,13 @@ def renewals(world: GrpcWorld) -> list[tuple[int, int]]:
 
 
 class TestAsUpstreamRuns:
-    """By default nothing is renewed."""
+    """By default no message is renewed."""
 
     def test_the_message_comes_back_after_60_s(self, world: GrpcWorld) -> None:
-        """Although its client lives; what it does with the handle then is refused."""
+        """A message is redelivered after 60 s, although its client is alive.
+
+        Requests with its handle are then rejected.
+        """
         world.topic()
         consumer = world.consumer()
         (handle,) = taken(world, client=consumer).handles
@@ -78,7 +81,7 @@ class TestAsUpstreamRuns:
         assert renewals(world) == []
 
     def test_it_is_given_back_when_the_client_leaves(self, world: GrpcWorld) -> None:
-        """After invisibleTimeMillisWhenClear and what the revive takes."""
+        """After its client leaves, a message becomes visible after invisibleTimeMillisWhenClear and a revive."""
         world.config.invisible_time_millis_when_clear = 20_000
         world.topic()
         consumer = world.consumer()
@@ -91,7 +94,10 @@ class TestAsUpstreamRuns:
 
     @pytest.mark.parametrize("cancelled", [False, True])
     def test_who_has_left_loses_what_came_back(self, world: GrpcWorld, cancelled: bool) -> None:
-        """A receive that still waits finds it at its end and fails; nobody gives that back once more."""
+        """A pending receive of a client that left gets the message at its end and fails.
+
+        The message is then redelivered only after its invisible duration.
+        """
         world.topic()
         consumer = world.consumer()
         taken(world, client=consumer)
@@ -111,7 +117,10 @@ class TestAsUpstreamRuns:
         assert come_back(world) == [b"0"]
 
     def test_who_has_come_back_meanwhile_is_given_it(self, world: GrpcWorld) -> None:
-        """And gives it back when it leaves again."""
+        """A pending receive of a client that left and returned gets the message.
+
+        It becomes visible when the client leaves again.
+        """
         world.topic()
         consumer = world.consumer()
         taken(world, client=consumer)
@@ -126,7 +135,7 @@ class TestAsUpstreamRuns:
         assert come_back(world) == [b"0"]
 
     def test_the_proxy_may_know_nothing_of_it(self, world: GrpcWorld) -> None:
-        """Without enableProxyAutoRenew the invisible duration of the request counts, and is checked."""
+        """Without enableProxyAutoRenew, the invisible duration of the request is used and validated."""
         world.config.enable_proxy_auto_renew = False
         world.topic()
         world.store(b"x")
@@ -142,10 +151,10 @@ class TestAsUpstreamRuns:
 
 
 class TestRenewed:
-    """With renewScheduleEnable."""
+    """Renewals with renewScheduleEnable."""
 
     def test_each_time_for_longer(self, renewing: GrpcWorld) -> None:
-        """10 s before the end: 1, 3, 5, 10, 30 and then 60 minutes, until the message is 3 hours old."""
+        """A message is renewed 10 s before its end for 1, 3, 5, 10, 30 and then 60 minutes, until it is 3 hours old."""
         taken(renewing)
         renewing.advance(3 * HOUR)
         second = 1_000
@@ -162,7 +171,7 @@ class TestRenewed:
         assert come_back(renewing) == []
 
     def test_no_longer_than_allowed(self, renewing: GrpcWorld) -> None:
-        """The first renewal after 3 hours hides it only for what the group's retry policy says."""
+        """The first renewal after 3 hours uses the delay of the group's retry policy."""
         renewing.group(retry_policy=RetryPolicy(next_ms=[1_000, 2_000, 33_000]))
         consumer = renewing.consumer()
         taken(renewing, client=consumer)
@@ -177,7 +186,7 @@ class TestRenewed:
         leave(consumer)
 
     def test_the_first_handle_acknowledges(self, renewing: GrpcWorld) -> None:
-        """Whatever newer ones the proxy has; the answer shows the client's own."""
+        """The client's first handle acknowledges a message after renewals, and the response has the client's handle."""
         consumer = renewing.consumer()
         (message,) = taken(renewing, client=consumer).messages
         renewing.advance(2 * HOUR)
@@ -192,7 +201,10 @@ class TestRenewed:
         assert len(renewals(renewing)) == seen
 
     def test_a_message_is_known_by_its_id(self, renewing: GrpcWorld) -> None:
-        """What is acknowledged by another id is renewed on, and given back when its client leaves, as upstream does."""
+        """A message acknowledged under another message id continues to be renewed, as in upstream.
+
+        It becomes visible when its client leaves.
+        """
         consumer = renewing.consumer()
         (handle,) = taken(renewing, client=consumer).handles
         assert consumer.ask("AckMessage", an_ack(handle)).status.code == 20000
@@ -203,7 +215,7 @@ class TestRenewed:
         assert come_back(renewing) == [b"0"]
 
     def test_some_of_a_batch(self, renewing: GrpcWorld) -> None:
-        """Each message is renewed by itself."""
+        """The messages of a batch are renewed separately."""
         consumer = renewing.consumer()
         messages = taken(renewing, 3, consumer).messages
         renewing.advance(55_000)
@@ -216,7 +228,10 @@ class TestRenewed:
         assert sorted(come_back(renewing)) == [b"0", b"2"]
 
     def test_a_change_by_the_client_ends_it(self, renewing: GrpcWorld) -> None:
-        """The duration that it asked for counts, from then on, under the handle that it got."""
+        """After the client changes the invisible duration, the message is not renewed.
+
+        The new duration and the new handle apply.
+        """
         consumer = renewing.consumer()
         (message,) = taken(renewing, client=consumer).messages
         renewing.advance(5 * MINUTE)
@@ -231,7 +246,7 @@ class TestRenewed:
         assert len(renewals(renewing)) == seen
 
     def test_a_message_given_up_ends_it(self, renewing: GrpcWorld) -> None:
-        """It is in the dead letter queue, and nowhere else."""
+        """A message forwarded to the dead letter queue is not renewed and is only there."""
         consumer = renewing.consumer()
         (message,) = taken(renewing, client=consumer).messages
         renewing.advance(5 * MINUTE)
@@ -242,7 +257,10 @@ class TestRenewed:
         assert dead.bodies == [b"0"]
 
     def test_a_client_that_leaves_ends_it(self, renewing: GrpcWorld) -> None:
-        """However long the last renewal was for."""
+        """After the client leaves, its messages are not renewed and become visible soon.
+
+        It does not matter how long the last renewal was.
+        """
         consumer = renewing.consumer()
         taken(renewing, client=consumer)
         renewing.advance(HOUR)
@@ -254,7 +272,7 @@ class TestRenewed:
         assert len(renewals(renewing)) == seen
 
     def test_a_client_that_is_silent_for_long_ends_it(self, renewing: GrpcWorld) -> None:
-        """130 s after its stream has closed it is forgotten, and the message is given back."""
+        """A silent client expires 130 s after its stream closed, and its messages become visible."""
         client = renewing.client("c")
         stream = client.settle(subscribing())
         taken(renewing, client=client)
@@ -264,7 +282,7 @@ class TestRenewed:
         assert come_back(renewing) == [b"0"]
 
     def test_a_message_that_came_again_is_renewed_again(self, renewing: GrpcWorld) -> None:
-        """From its retry topic, beginning with the shortest renewal."""
+        """A message redelivered from its retry topic is renewed again, starting with the shortest renewal."""
         consumer = renewing.consumer()
         taken(renewing, client=consumer)
         leave(consumer)
@@ -278,7 +296,7 @@ class TestRenewed:
         assert ack.status.code == 20000
 
     def test_order_waits_for_a_renewed_message(self, renewing: GrpcWorld) -> None:
-        """Its queue gives nothing else until it is acknowledged."""
+        """In an ordered group a renewed message blocks its queue until it is acknowledged."""
         renewing.group(consume_message_orderly=True)
         consumer = renewing.consumer()
         renewing.store(b"0")
@@ -290,7 +308,7 @@ class TestRenewed:
         assert come_back(renewing) == [b"1"]
 
     def test_a_broker_that_refuses_ends_it(self, renewing: GrpcWorld) -> None:
-        """Nothing is left to be renewed when the topic is gone."""
+        """A message whose renewal the broker rejects is not renewed again: here the topic was deleted."""
         taken(renewing)
         renewing.ask(DeleteTopic("T"))
         renewing.advance(HOUR)
@@ -303,10 +321,10 @@ class TestRenewed:
     def test_a_failure_that_may_pass_is_tried_again(
         self, renewing: GrpcWorld, fails_ms: int, asked_ms: list[int]
     ) -> None:
-        """After renewSchedulePeriodMillis, until maxRenewRetryTimes have failed in a row."""
+        """A failed renewal is retried every renewSchedulePeriodMillis, until maxRenewRetryTimes failed in a row."""
         renewing.config.renew_schedule_period_millis = 2_000
         taken(renewing)
-        # The KV variant that was not set up at the start fails with SYSTEM_ERROR.
+        # The KV variant, which was not set up at the start, fails with SYSTEM_ERROR.
         config = renewing.broker.config
         config.pop_consumer_kv_service_enable = True
         renewing.advance(fails_ms)
@@ -316,7 +334,7 @@ class TestRenewed:
         assert come_back(renewing) == ([] if len(asked_ms) == 4 else [b"0"])
 
     def test_what_differs_from_upstreams_defaults_counts(self, renewing: GrpcWorld) -> None:
-        """renewAheadTimeMillis and defaultInvisibleTimeMills."""
+        """renewAheadTimeMillis and defaultInvisibleTimeMills change the times of renewals."""
         renewing.config.renew_ahead_time_millis = 1_000
         renewing.config.default_invisible_time_mills = 15_000
         taken(renewing)
@@ -324,7 +342,7 @@ class TestRenewed:
         assert renewals(renewing) == [(14_000, MINUTE), (73_000, 3 * MINUTE)]
 
     def test_a_proxy_that_dies_renews_nothing(self, renewing: GrpcWorld) -> None:
-        """And gives nothing back: the message comes again when its time is over."""
+        """After a crash of the proxy no message is renewed. It is redelivered when its invisible duration ends."""
         taken(renewing)
         renewing.service.forget_clients()
         renewing.advance(60_000 + REVIVED)
@@ -332,7 +350,7 @@ class TestRenewed:
         assert come_back(renewing) == [b"0"]
 
     def test_handles_that_nobody_acknowledges_do_not_pile_up(self, world: GrpcWorld) -> None:
-        """Above a thousand, those whose time is over are forgotten."""
+        """Handles of unacknowledged messages are bounded: above a thousand, expired ones are dropped."""
         world.topic()
         consumer = world.consumer()
         for _ in range(40):
@@ -358,12 +376,12 @@ class TestRenewed:
     ],
 )
 def test_when_a_message_comes_again_by_the_policy_of_its_group(policy: RetryPolicy, times: int, delay_ms: int) -> None:
-    """The third delay stands for the first retry, and the last one for all further ones."""
+    """The third delay is used for the first retry, and the last one for all further retries."""
     assert retry_delay_ms(GroupConfig("G", retry_policy=policy), times) == delay_ms
 
 
 def test_a_client_without_settings_is_given_messages_for_their_time(renewing: GrpcWorld) -> None:
-    """Nobody renews them, and they come back."""
+    """A message received by a client without settings is not renewed and is redelivered."""
     renewing.store(b"m")
     received = renewing.client("no-settings").receive(a_receive(auto_renew=True, invisible_ms=None))
     assert received.bodies == [b"m"]

@@ -1,4 +1,4 @@
-"""Our messages and the official Python SDK's live in one process and mean the same bytes."""
+"""The emulator's protobuf messages and those of the official Python SDK coexist in one process and are compatible."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,7 +14,7 @@ Fact = tuple[str, str, object]
 
 
 def facts(*files: FileDescriptor) -> set[Fact]:
-    """Every field, enum value and method of files, without their packages."""
+    """Return every field, enum value and method of files, without their packages."""
     found: set[Fact] = set()
     for file in files:
         declared = descriptor_pb2.FileDescriptorProto()
@@ -52,13 +52,13 @@ THEIRS = facts(their_definition.DESCRIPTOR, their_service.DESCRIPTOR)
 
 
 def test_everything_of_the_official_messages_is_declared_with_the_same_numbers_and_types() -> None:
-    """Nothing that the SDK knows is missing or different here."""
+    """Everything in the SDK's messages is declared here with the same numbers and types."""
     assert len(THEIRS) > 300
     assert set() == THEIRS - OURS
 
 
 def test_only_newer_declarations_are_not_in_the_sdk() -> None:
-    """What we declare beyond the SDK is what newer protocol files have."""
+    """Declarations that the SDK does not have are those of newer protocol files."""
     assert {(message, name) for message, name, _ in OURS - THEIRS} == {
         ("Code", "INVALID_CLIENT_PROPERTIES"),
         ("Settings", "client_properties"),
@@ -68,7 +68,7 @@ def test_only_newer_declarations_are_not_in_the_sdk() -> None:
 
 
 def test_bytes_of_the_sdk_are_read_and_written_back() -> None:
-    """A request of the SDK's classes survives a trip through ours."""
+    """A request of the SDK's classes is unchanged after decoding and encoding with the emulator's classes."""
     theirs = their_service.SendMessageRequest()
     message = theirs.messages.add(body=b"\x00\xff", user_properties={"k": "v"})
     message.topic.name = "T"
@@ -81,7 +81,7 @@ def test_bytes_of_the_sdk_are_read_and_written_back() -> None:
 
 
 def test_unknown_enum_values_and_fields_are_kept() -> None:
-    """A newer client's message is not refused and loses nothing."""
+    """A message of a newer client is accepted and keeps its unknown fields and enum values."""
     newer = bytes.fromhex("3063") + bytes.fromhex("ca3e03616263")  # message_type 99; field 1001 "abc"
     system = definition_pb2.SystemProperties.FromString(newer)
     assert system.message_type == 99
@@ -90,5 +90,5 @@ def test_unknown_enum_values_and_fields_are_kept() -> None:
 
 @pytest.mark.parametrize("rpcs", [16])
 def test_admin_is_declared_but_for_nobody_served(rpcs: int) -> None:
-    """The Admin service of the newest protocol files is declared whole."""
+    """The Admin service of the newest protocol files is declared completely, although it is not served."""
     assert len(admin_pb2.DESCRIPTOR.services_by_name["Admin"].methods) == rpcs

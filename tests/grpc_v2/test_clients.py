@@ -31,7 +31,7 @@ OK = (20000, "OK")
 
 
 def test_a_client_without_settings_is_not_recognised(world: GrpcWorld) -> None:
-    """A heartbeat does not look at its language, a farewell looks at that first."""
+    """A client without settings is rejected. A termination validates the language first, a heartbeat does not."""
     assert beat(world.client(), x_mq_language="KLINGON") == UNKNOWN
     assert leave(world.client()) == UNKNOWN
     assert leave(world.client(), x_mq_language="KLINGON") == (50001, unknown_language("KLINGON"))
@@ -40,13 +40,13 @@ def test_a_client_without_settings_is_not_recognised(world: GrpcWorld) -> None:
 @pytest.mark.parametrize("client_type", [pb.PRODUCER, pb.PUSH_CONSUMER, 99])
 @pytest.mark.parametrize("group", [None, "a b", "G"])
 def test_a_producer_beats_with_any_type_and_group(world: GrpcWorld, client_type: int, group: str | None) -> None:
-    """What it is follows from its settings."""
+    """A producer's heartbeat succeeds with any client type and group, because its settings define it."""
     producer = world.producer("p", "T")
     assert beat(producer, group, client_type=client_type) == OK
 
 
 def test_a_heartbeat_keeps_the_client_registered(world: GrpcWorld) -> None:
-    """Brokers forget clients that are silent for 120 s."""
+    """Heartbeats keep a client registered; brokers drop clients that are silent for 120 s."""
     producer, consumer = world.producer("p", "T"), world.consumer("c")
     for _ in range(30):
         world.advance(10_000)
@@ -57,7 +57,7 @@ def test_a_heartbeat_keeps_the_client_registered(world: GrpcWorld) -> None:
 
 
 def test_a_heartbeat_of_another_group_registers_that_one_too(world: GrpcWorld) -> None:
-    """With the subscriptions of the settings."""
+    """A heartbeat for another group registers the client there with the subscriptions of its settings."""
     consumer = world.consumer("c")
     assert beat(consumer, "other") == OK
     assert sorted(world.broker.clients.consumers) == ["G", "other"]
@@ -66,7 +66,7 @@ def test_a_heartbeat_of_another_group_registers_that_one_too(world: GrpcWorld) -
 @pytest.mark.parametrize("call", [beat, leave])
 @pytest.mark.parametrize(("group", "text"), [(None, GROUP_BLANK), ("a b", group_characters("a b"))])
 def test_a_consumer_needs_its_group(world: GrpcWorld, call: Any, group: str | None, text: str) -> None:
-    """In both calls."""
+    """A heartbeat or termination of a consumer without a valid group is rejected."""
     assert call(world.consumer(), group) == (40003, text)
 
 
@@ -74,7 +74,7 @@ def test_a_consumer_needs_its_group(world: GrpcWorld, call: Any, group: str | No
 @pytest.mark.parametrize("language", ["", "XX"])
 @pytest.mark.parametrize("settings", [publishing("T"), subscribing()])
 def test_a_known_client_needs_its_language(world: GrpcWorld, call: Any, language: str, settings: pb.Settings) -> None:
-    """In both calls."""
+    """A heartbeat or termination with an unknown language is rejected."""
     client = world.client()
     client.settle(settings)
     assert call(client, x_mq_language=language) == (50001, unknown_language(language))
@@ -82,7 +82,7 @@ def test_a_known_client_needs_its_language(world: GrpcWorld, call: Any, language
 
 @pytest.mark.parametrize(("said", "shown"), [("V4_9_7", 407), ("v5_3_0", 473), ("5.2.0", 479), ("", 479)])
 def test_a_version_is_a_name(world: GrpcWorld, said: str, shown: int) -> None:
-    """Any other text, or none, stands for the proxy's own version."""
+    """A version name becomes its number. Any other text becomes the proxy's own version."""
     client = world.client("c", **{"x-mq-client-version": said})
     client.settle(subscribing("G", "T"))
     (member,) = world.broker.clients.consumers["G"].members.values()
@@ -90,7 +90,10 @@ def test_a_version_is_a_name(world: GrpcWorld, said: str, shown: int) -> None:
 
 
 def test_a_refused_language_changes_nothing(world: GrpcWorld) -> None:
-    """The client can still leave; a producer of no topics is asked for its language only then."""
+    """A termination with an unknown language changes nothing.
+
+    A producer without topics needs its language only there.
+    """
     client = world.client()
     client.settle(publishing())
     assert beat(client, x_mq_language="XX") == OK
@@ -99,7 +102,7 @@ def test_a_refused_language_changes_nothing(world: GrpcWorld) -> None:
 
 
 def test_a_client_that_leaves_is_gone(world: GrpcWorld) -> None:
-    """From its groups and from the proxy's memory; its stream stays open."""
+    """A client that terminates is removed from its groups and its session ends, but its stream stays open."""
     for client, settings in ((world.client("p"), publishing("T", "U")), (world.client("c"), subscribing())):
         stream = client.settle(settings)
         assert leave(client) == OK
@@ -110,14 +113,14 @@ def test_a_client_that_leaves_is_gone(world: GrpcWorld) -> None:
 
 
 def test_a_refused_termination_has_taken_the_settings_with_it(world: GrpcWorld) -> None:
-    """As upstream has it."""
+    """A rejected termination ends the session all the same, as in upstream."""
     consumer = world.consumer()
     assert leave(consumer, "a b")[0] == 40003
     assert beat(consumer) == UNKNOWN
 
 
 def test_settings_bring_a_client_back(world: GrpcWorld) -> None:
-    """On the stream that it still has."""
+    """Settings on the open stream register a terminated client again."""
     client = world.client("c")
     stream = client.settle(subscribing())
     leave(client)
@@ -127,7 +130,10 @@ def test_settings_bring_a_client_back(world: GrpcWorld) -> None:
 
 
 def test_messages_taken_with_auto_renew_come_back_at_once(world: GrpcWorld) -> None:
-    """One second, and what the revive takes; those that were acknowledged do not."""
+    """After a termination, messages received with auto_renew become visible after one second and a revive.
+
+    Acknowledged messages do not.
+    """
     world.topic()
     for body in (b"1", b"2", b"3"):
         world.client().ask("SendMessage", a_send(a_message(body=body, message_id=body.decode())))
@@ -140,7 +146,7 @@ def test_messages_taken_with_auto_renew_come_back_at_once(world: GrpcWorld) -> N
 
 
 def test_waiting_polls_of_a_client_that_leaves_run_on(world: GrpcWorld) -> None:
-    """Upstream's way, which makes push consumers slow to close."""
+    """Waiting polls of a client that terminates continue, as in upstream, which makes push consumers slow to close."""
     world.topic()
     consumer = world.consumer()
     waiting = consumer.receive(a_receive(poll_ms=20_000))
@@ -151,7 +157,7 @@ def test_waiting_polls_of_a_client_that_leaves_run_on(world: GrpcWorld) -> None:
 
 
 def test_waiting_polls_of_a_client_that_leaves_can_be_ended(world: GrpcWorld) -> None:
-    """With endPollsOnClientTermination: an empty answer, and messages go to others."""
+    """With endPollsOnClientTermination, polls of a terminated client end empty, and messages go to other clients."""
     world.config.end_polls_on_client_termination = True
     world.topic()
     consumer, other = world.consumer(), world.consumer("other")

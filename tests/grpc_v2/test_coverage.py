@@ -1,4 +1,4 @@
-"""The table of RPCs, the page made from it, and the declarations that it must agree with."""
+"""The table of RPCs, the page generated from it, and the service declaration."""
 
 import subprocess
 import sys
@@ -19,18 +19,18 @@ DOCS, PROTO = ROOT / "docs", ROOT / "grpc_v2" / "proto"
 
 
 def test_the_page_is_made_from_the_table() -> None:
-    """docs/rpcs.md is what `python -m rocketmq_testkit.grpc_v2.rpc_page` prints."""
+    """docs/rpcs.md equals the output of `python -m rocketmq_testkit.grpc_v2.rpc_page`."""
     assert (DOCS / "rpcs.md").read_text() == page()
 
 
 def test_everything_that_5_3_3_registers_is_in_the_table() -> None:
-    """SyncLiteSubscription is newer: it is answered like an unknown method."""
+    """The table has every RPC of the service except SyncLiteSubscription, which is newer and an unknown method here."""
     assert {rpc.name for rpc in RPCS} == {method.name for method in SERVICE.methods} - {"SyncLiteSubscription"}
 
 
 @pytest.mark.parametrize("rpc", RPCS, ids=lambda rpc: rpc.name)
 def test_an_rpc_is_what_the_service_declares(rpc: Rpc) -> None:
-    """Its messages, its kind, its true path, and a sentence about it."""
+    """Each RPC has the messages, kind and path of its declaration, and a description."""
     declared = SERVICE.methods_by_name[rpc.name]
     assert rpc.request.DESCRIPTOR is declared.input_type
     assert rpc.response().DESCRIPTOR is declared.output_type
@@ -41,7 +41,10 @@ def test_an_rpc_is_what_the_service_declares(rpc: Rpc) -> None:
 
 
 def test_the_generated_classes_are_those_of_the_proto_files(tmp_path: Path) -> None:
-    """A change of a .proto file without `python grpc_v2/proto/generate.py` fails here."""
+    """The generated classes match the .proto files.
+
+    A changed .proto file without `python grpc_v2/proto/generate.py` fails here.
+    """
     package = tmp_path / "rocketmq_testkit" / "grpc_v2"
     package.mkdir(parents=True)
     (package / "proto").symlink_to(PROTO)

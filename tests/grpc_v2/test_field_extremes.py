@@ -1,6 +1,6 @@
-"""Whatever value a field of an RPC holds, nothing fails inside, and what lists it stays readable for others.
+"""Extreme values in an RPC's fields cause no unexpected exception, and other clients can still read everything.
 
-All is derived from the messages' descriptors: a new RPC or field is covered without an edit here.
+Requests are derived from the messages' descriptors: a new RPC or field needs no edit here.
 """
 
 import sys
@@ -35,7 +35,7 @@ Path = tuple[str, ...]
 
 
 def fill(message: Message, outer: str = "", depth: int = 0) -> Message:
-    """Set every field to a usual value; of a oneof, the first."""
+    """Set every field to a usual value. Of a oneof, set the first field."""
     for field in message.DESCRIPTOR.fields:
         oneof = field.containing_oneof
         if depth > DEPTH_MAX or (oneof is not None and len(oneof.fields) > 1 and message.WhichOneof(oneof.name)):
@@ -49,7 +49,7 @@ def fill(message: Message, outer: str = "", depth: int = 0) -> Message:
 
 
 def leaves(message: Message, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The path of every plain field, in the first item of lists."""
+    """Yield the path of every plain field, in the first item of lists."""
     for field in message.DESCRIPTOR.fields:
         held = getattr(message, field.name)
         inner = None if field.message_type is None else held if isinstance(held, Message) else (list(held) or [None])[0]
@@ -61,7 +61,7 @@ def leaves(message: Message, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def odd_requests(kind: Any) -> Iterator[Message]:
-    """Requests of which one field holds an extreme of its type."""
+    """Yield requests in which one field has an extreme value of its type."""
     for path, field in leaves(fill(kind())):
         for value in EXTREMES[field.type]:
             request = fill(kind())
@@ -77,7 +77,7 @@ def odd_requests(kind: Any) -> Iterator[Message]:
 
 
 def a_world() -> tuple[GrpcWorld, list[Client]]:
-    """A topic, a group, a message, and clients of each kind."""
+    """Return a world with a topic, a group and a message, and clients of each kind."""
     world = GrpcWorld()
     world.topic("T")
     world.topic("S")
@@ -91,7 +91,10 @@ def a_world() -> tuple[GrpcWorld, list[Client]]:
 
 @pytest.mark.parametrize("rpc", RPCS, ids=lambda rpc: rpc.name)
 def test_extremes_of_every_field(rpc: Any) -> None:
-    """Each call is answered or waits; then all that can be read is read, and other clients send and receive."""
+    """Each call with an extreme value gets a response or waits.
+
+    Then everything can be read, and other clients send and receive.
+    """
     world, clients = a_world()
     blocks = sys.getallocatedblocks()
     for request in odd_requests(rpc.request):

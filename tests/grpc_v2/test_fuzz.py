@@ -1,4 +1,4 @@
-"""Whatever a request holds, it gets a declared code, nothing fails inside, and the next client is served."""
+"""A request with any content gets a declared code without an unexpected exception, and the next client is served."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ SERVED = [rpc for rpc in RPCS if rpc.operations]
 
 @st.composite
 def filled(draw: st.DrawFn, kind: Callable[[], Message], depth: int = 6) -> Message:
-    """A message with some of its fields set, all the way down."""
+    """A strategy for messages in which some fields are set, at every level."""
     message = kind()
     for field in message.DESCRIPTOR.fields:
         if depth and draw(st.integers(0, 9)) < 7:
@@ -66,7 +66,7 @@ def _fill(draw: st.DrawFn, message: Message, field: Any, depth: int) -> None:
 
 
 def a_world() -> tuple[GrpcWorld, Client]:
-    """Topics and groups of each kind, messages, and a client that may be known."""
+    """Return a world with topics and groups of each kind and messages, and a client that may have settings."""
     world = GrpcWorld()
     for name, kind in (("T", ""), ("F", "FIFO"), ("D", "DELAY"), ("X", "TRANSACTION")):
         world.topic(name, kind=kind)
@@ -78,7 +78,7 @@ def a_world() -> tuple[GrpcWorld, Client]:
 
 
 def is_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) -> None:
-    """Nothing failed inside, all that was stored is there byte for byte, and others are served."""
+    """Assert that nothing failed, that stored messages are unchanged, and that other clients are served."""
     world.advance(25_000)
     assert world.log == []
     after = stored_records(world.broker)
@@ -93,7 +93,7 @@ def is_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) ->
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_any_request_is_answered(rpc: Any, data: st.DataObject) -> None:
-    """Fields of the right types with any values: each call ends, and only with codes that its table declares."""
+    """Calls with fields of the right types and any values end with the codes that the table declares."""
     world, client = a_world()
     stored = stored_records(world.broker)
     assert len(stored["T", 0]) == 3
@@ -123,7 +123,7 @@ def test_any_request_is_answered(rpc: Any, data: st.DataObject) -> None:
 def test_broken_bytes_are_no_request_or_an_odd_one(
     rpc: Any, cut: int, flip: int, value: int, data: st.DataObject
 ) -> None:
-    """Cut short or with one byte changed, a request is not decoded, or it is answered like any other."""
+    """A truncated request, or one with a changed byte, is not decoded or gets a response like any other."""
     encoded = bytearray(data.draw(filled(rpc.request)).SerializeToString())
     if encoded:
         encoded[flip % len(encoded)] = value
@@ -142,7 +142,7 @@ def test_broken_bytes_are_no_request_or_an_odd_one(
 
 
 def test_every_served_rpc_is_fuzzed() -> None:
-    """Those without an operation answer the same to everything."""
+    """Every RPC with an operation is fuzzed. The others respond the same to every request."""
     assert {rpc.name for rpc in RPCS} - {rpc.name for rpc in SERVED} == {
         "PullMessage",
         "UpdateOffset",

@@ -1,4 +1,4 @@
-"""Many receives that wait at once: no thread, no work while nothing happens, and each is woken by a message."""
+"""Many receives that wait at once need no thread and no work while idle, and a message wakes each of them."""
 
 import asyncio
 import threading
@@ -17,13 +17,13 @@ CLIENTS = 1_000
 IDLE_SECONDS = 1.0
 METHOD = "/apache.rocketmq.v2.MessagingService/ReceiveMessage"
 APART = [("grpc.use_local_subchannel_pool", 1)]
-"""A connection for each channel; grpcio would share one among all of a process."""
+"""A connection per channel; grpcio would share one among all channels of a process."""
 
 
 @pytest.mark.parametrize("threshold", [0, 100_000])
 @pytest.mark.parametrize(("brokers", "clients"), [(1, 10_000), (3, 2_000)])
 def test_what_waits_is_not_looked_at_before_its_deadline(brokers: int, clients: int, threshold: int) -> None:
-    """Thousands of polls: nothing falls due before the first of them ends, nothing is done until then."""
+    """Thousands of waiting polls cause no work until the first of them ends."""
     names = ("broker-a", "broker-b", "broker-c")[:brokers]
     world = GrpcWorld(*(BrokerConfig(broker_name=name, pop_polling_size=20_000) for name in names))
     world.config.pop_with_notify_threshold = threshold
@@ -47,7 +47,7 @@ def test_what_waits_is_not_looked_at_before_its_deadline(brokers: int, clients: 
 
 @asynccontextmanager
 async def channels(endpoint: str, count: int) -> AsyncIterator[list[grpc.aio.Channel]]:
-    """Channels, each with a connection of its own."""
+    """Open channels, each with its own connection."""
     async with AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(grpc.aio.insecure_channel(endpoint, options=APART)) for _ in range(count)
@@ -55,7 +55,7 @@ async def channels(endpoint: str, count: int) -> AsyncIterator[list[grpc.aio.Cha
 
 
 async def received(channel: grpc.aio.Channel, number: int) -> list[bytes]:
-    """The bodies that one client gets from one receive."""
+    """Return the bodies that one client gets from one receive."""
     method = channel.unary_stream(
         METHOD,
         request_serializer=sv.ReceiveMessageRequest.SerializeToString,
@@ -73,14 +73,14 @@ async def received(channel: grpc.aio.Channel, number: int) -> list[bytes]:
 
 
 async def wait_for_polls(emulator: Emulator, polls: list[asyncio.Task[list[bytes]]]) -> None:
-    """Until all of them are under way."""
+    """Wait until all polls are in flight."""
     while emulator.receive_metrics.pops_in_progress < len(polls):
         assert not any(poll.done() for poll in polls), emulator.receive_metrics
         await asyncio.sleep(0.02)
 
 
 async def a_crowd(emulator: Emulator) -> tuple[list[list[bytes]], float, int]:
-    """What each client got; while all waited: the emulator's CPU seconds, the process's threads."""
+    """Return each client's bodies, and while all waited: the emulator's CPU seconds and the process's threads."""
     async with channels(emulator.endpoint, CLIENTS) as opened:
         polls = [asyncio.create_task(received(channel, number)) for number, channel in enumerate(opened)]
         await wait_for_polls(emulator, polls)
@@ -97,7 +97,10 @@ async def a_crowd(emulator: Emulator) -> tuple[list[list[bytes]], float, int]:
 @pytest.mark.alone
 @pytest.mark.parametrize("threshold", [0, CLIENTS // 2, CLIENTS])
 def test_a_thousand_clients_wait_at_once(threshold: int) -> None:
-    """A connection each, in pops, in notifications, or half of them so: one thread, idle, and a message for each."""
+    """A thousand clients with a connection each wait in pops, in notifications or in both.
+
+    One idle thread serves them, and each gets a message.
+    """
     with Emulator(config={"popWithNotifyThreshold": threshold}, topics=["crowd"]) as emulator:
         threads_before = threading.active_count()
         bodies, idle_cpu, threads = asyncio.run(a_crowd(emulator))

@@ -1,4 +1,4 @@
-"""What every RPC says to calls without a client id, to bad topics and to bad groups."""
+"""Responses of every RPC to calls without a client id, with invalid topics and with invalid groups."""
 
 from collections.abc import Callable
 from typing import Any
@@ -53,7 +53,7 @@ SERVED = {**BY_TOPIC, **BY_GROUP}
 
 
 def status_of(client: Client, name: str, request: Message, **options: Any) -> tuple[int, str]:
-    """The overall Status of an answer."""
+    """Return the overall Status of a response."""
     if name == "ReceiveMessage":
         status = Received(client.start(name, request, **options)).status
     else:
@@ -64,20 +64,20 @@ def status_of(client: Client, name: str, request: Message, **options: Any) -> tu
 @pytest.mark.parametrize("topic", BAD_TOPICS, ids=lambda topic: topic[:20] or "empty")
 @pytest.mark.parametrize("name", BY_TOPIC)
 def test_a_bad_topic_is_refused(world: GrpcWorld, name: str, topic: str) -> None:
-    """Every RPC that names a topic refuses a bad one with upstream's code and text."""
+    """Every RPC with a topic rejects an invalid one with upstream's code and text."""
     assert status_of(world.consumer(), name, BY_TOPIC[name](topic)) == BAD_TOPICS[topic]
 
 
 @pytest.mark.parametrize("topic", ["%RETRY%g", "%DLQ%g", "a|b", "DefaultHeartBeatSyncerTopic", "t" * 127])
 def test_an_unusual_topic_is_not_refused_for_its_name(world: GrpcWorld, topic: str) -> None:
-    """Retry and dead letter topics, bars and 127 characters pass the check."""
+    """Names of retry topics and dead letter queues, with bars, and with 127 characters are valid."""
     assert status_of(world.client(), "QueryRoute", BY_TOPIC["QueryRoute"](topic))[0] == pb.TOPIC_NOT_FOUND
 
 
 @pytest.mark.parametrize("group", BAD_GROUPS, ids=lambda group: group[:20] or "empty")
 @pytest.mark.parametrize("name", BY_GROUP)
 def test_a_bad_group_is_refused(world: GrpcWorld, name: str, group: str) -> None:
-    """Every RPC that names a group refuses a bad one with upstream's code and text."""
+    """Every RPC with a group rejects an invalid one with upstream's code and text."""
     world.topic()
     assert status_of(world.consumer(), name, BY_GROUP[name](group)) == BAD_GROUPS[group]
 
@@ -85,20 +85,20 @@ def test_a_bad_group_is_refused(world: GrpcWorld, name: str, group: str) -> None
 @pytest.mark.parametrize("client_id", ["", "  "])
 @pytest.mark.parametrize("name", SERVED)
 def test_a_call_without_a_client_id_is_refused(world: GrpcWorld, name: str, client_id: str) -> None:
-    """The client id is looked at before anything else."""
+    """A call without a client id is rejected before any other check."""
     client = world.client(client_id)
     assert status_of(client, name, SERVED[name]("")) == (40017, "client id cannot be empty")
 
 
 def test_a_receive_without_a_client_id_gets_the_status_alone(world: GrpcWorld) -> None:
-    """The delivery timestamp, which ends every other stream, is missing."""
+    """A receive without a client id gets only the status, without the delivery timestamp of other receives."""
     received = world.client("").receive(a_receive())
     assert received.kinds == ["status"]
     assert received.call.status == 0
 
 
 def test_a_stream_without_a_client_id_is_told_and_ended(world: GrpcWorld) -> None:
-    """One command that holds the status, then the end."""
+    """A telemetry stream without a client id gets one command with the status and ends."""
     stream = world.client("").settle(publishing("T"))
     assert [(command.status.code, command.WhichOneof("command")) for command in stream.commands] == [(40017, None)]
     assert stream.call.status == 0
@@ -106,21 +106,27 @@ def test_a_stream_without_a_client_id_is_told_and_ended(world: GrpcWorld) -> Non
 
 @pytest.mark.parametrize("topic", BAD_TOPICS, ids=lambda topic: topic[:20] or "empty")
 def test_settings_with_a_bad_topic_end_the_stream(world: GrpcWorld, topic: str) -> None:
-    """INVALID_ARGUMENT with the text that unary calls get, behind a prefix."""
+    """Settings with an invalid topic end the stream with INVALID_ARGUMENT.
+
+    The text is that of unary calls after a prefix.
+    """
     call = world.client().settle(publishing("ok", topic)).call
     assert (call.status, call.text) == (3, "process client telemetryCommand failed. " + BAD_TOPICS[topic][1])
 
 
 @pytest.mark.parametrize("group", BAD_GROUPS, ids=lambda group: group[:20] or "empty")
 def test_settings_with_a_bad_group_end_the_stream(world: GrpcWorld, group: str) -> None:
-    """INVALID_ARGUMENT with the text that unary calls get, behind a prefix."""
+    """Settings with an invalid group end the stream with INVALID_ARGUMENT.
+
+    The text is that of unary calls after a prefix.
+    """
     call = world.client().settle(subscribing(group)).call
     assert (call.status, call.text) == (3, "process client telemetryCommand failed. " + BAD_GROUPS[group][1])
 
 
 @pytest.mark.parametrize("name", ["PullMessage", "UpdateOffset", "GetOffset", "QueryOffset"])
 def test_offset_rpcs_are_unimplemented(world: GrpcWorld, name: str) -> None:
-    """As in 5.3.3, with or without a client id."""
+    """Offset RPCs return UNIMPLEMENTED with and without a client id, as in 5.3.3."""
     requests = {
         "PullMessage": sv.PullMessageRequest(),
         "UpdateOffset": sv.UpdateOffsetRequest(),

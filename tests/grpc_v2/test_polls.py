@@ -1,4 +1,4 @@
-"""Receives that several brokers or queues can serve: who is asked, who answers, and when an answer may be empty."""
+"""Receives that several brokers or queues can serve: the queried brokers, the response, and when it may be empty."""
 
 import pytest
 from grpc_texts import PROXY_EXCEPTION
@@ -13,24 +13,24 @@ EMPTY = (40401, "no new message")
 
 
 def three_brokers(**config: object) -> GrpcWorld:
-    """A topic of two queues on each of three brokers."""
+    """Return a world with a topic of two queues on each of three brokers."""
     world = GrpcWorld(*(BrokerConfig(broker_name=name, **config) for name in BROKERS))  # type: ignore[arg-type]
     world.topic_everywhere(queues=2)
     return world
 
 
 def poll(world: GrpcWorld, broker: str = "", client: str = "c", **options: object) -> Received:
-    """A receive that names a broker, or none."""
+    """Start a receive that names a broker, or none."""
     return world.consumer(client).receive(a_receive(broker=broker, **options))  # type: ignore[arg-type]
 
 
 def outcome(received: Received) -> tuple[int, str] | None:
-    """Code and text of an answer; None while there is none."""
+    """Return the code and text of a response, None while it is pending."""
     return (received.status.code, received.status.message) if received.call.sent else None
 
 
 def waiting_pops(world: GrpcWorld) -> list[int]:
-    """How many pops wait at each broker, as POLLING_INFO tells it."""
+    """Return the number of waiting pops on each broker, from POLLING_INFO."""
     found = []
     for broker in world.engine.brokers:
         info = world.engine.ask(broker, PollingInfo("G", "T", -1))
@@ -45,10 +45,13 @@ def world() -> GrpcWorld:
 
 
 class TestABrokerIsNamed:
-    """As the SDKs do it: for each assignment, or for each queue of the route in turn."""
+    """A receive that names a broker, as SDKs do for each assignment or for the queues of a route in rotation."""
 
     def test_it_alone_is_asked(self, world: GrpcWorld) -> None:
-        """Messages of other brokers neither come nor wake, and the answer is empty at the deadline."""
+        """Only the named broker is queried.
+
+        Messages of other brokers do not wake it, and it ends empty at the deadline.
+        """
         world.store(b"b", broker=1)
         received = poll(world, "broker-a")
         world.store(b"c", broker=2)
@@ -61,7 +64,7 @@ class TestABrokerIsNamed:
     @pytest.mark.parametrize("queue", [0, 1])
     @pytest.mark.parametrize("broker", range(3))
     def test_a_message_in_any_of_its_queues_answers_at_once(self, world: GrpcWorld, broker: int, queue: int) -> None:
-        """Whichever queue the request names."""
+        """A message in any queue of the named broker ends the receive at once, whichever queue the request names."""
         received = poll(world, BROKERS[broker], queue_id=0)
         world.advance(4_000)
         world.store(b"x", broker, queue)
@@ -69,7 +72,7 @@ class TestABrokerIsNamed:
         assert received.frames[-1].delivery_timestamp.ToMilliseconds() == START_MS + 4_000
 
     def test_one_without_readable_queues_is_as_good_as_none(self, world: GrpcWorld) -> None:
-        """A topic that is not everywhere is received from where it is."""
+        """A receive that names a broker without readable queues gets messages of the brokers that have the topic."""
         world.broker = world.engine.brokers[1]
         world.topic("only-b")
         received = poll(world, "broker-a", topic="only-b")
@@ -77,7 +80,7 @@ class TestABrokerIsNamed:
         assert received.bodies == [b"x"]
 
     def test_it_can_stand_for_all(self, world: GrpcWorld) -> None:
-        """With receiveFromAllBrokers; what it names is asked first."""
+        """With receiveFromAllBrokers a receive gets messages of all brokers, and queries the named one first."""
         world.config.receive_from_all_brokers = True
         for broker in range(3):
             world.store(BROKERS[broker].encode(), broker)
@@ -92,7 +95,7 @@ class TestABrokerIsNamed:
 @pytest.mark.parametrize("threshold", [0, 100])
 @pytest.mark.parametrize("named", ["", "broker-z"])
 class TestNoBrokerIsNamed:
-    """Or one that there is not: all brokers may answer, by waiting pops or by notifications alike."""
+    """A receive that names no broker or an unknown one: all brokers can serve it, in waiting pops or notifications."""
 
     @pytest.fixture
     def world(self, threshold: int) -> GrpcWorld:
@@ -105,7 +108,7 @@ class TestNoBrokerIsNamed:
     def test_a_message_in_any_queue_of_any_broker_answers_at_once(
         self, world: GrpcWorld, named: str, broker: int, queue: int
     ) -> None:
-        """The answer's handle leads back to that broker."""
+        """A message in any queue of any broker ends the receive at once, and its handle leads back to that broker."""
         received = poll(world, named)
         assert outcome(received) is None
         world.advance(4_999)
@@ -120,13 +123,13 @@ class TestNoBrokerIsNamed:
 
     @pytest.mark.parametrize("broker", range(3))
     def test_a_message_that_is_there_is_found_without_waiting(self, world: GrpcWorld, named: str, broker: int) -> None:
-        """Wherever it is, and whoever is asked first."""
+        """A stored message on any broker is found without waiting, regardless of the broker that is queried first."""
         for _ in range(4):
             world.store(b"x", broker)
             assert poll(world, named).bodies == [b"x"]
 
     def test_nothing_anywhere_is_said_at_the_deadline_and_once(self, world: GrpcWorld, named: str) -> None:
-        """Not when the first of the brokers has nothing."""
+        """A receive without messages ends empty once, at its deadline, and not when the first broker has nothing."""
         received = poll(world, named)
         world.advance(4_999)
         assert outcome(received) is None
@@ -136,7 +139,7 @@ class TestNoBrokerIsNamed:
         assert waiting_pops(world) == [0, 0, 0]
 
     def test_the_first_message_ends_the_wait_everywhere(self, world: GrpcWorld, named: str) -> None:
-        """What comes to another broker in the same instant is for the next receive."""
+        """The first message ends the wait on all brokers. Messages stored elsewhere later are for the next receive."""
         received = poll(world, named)
         world.store(b"first", broker=2)
         world.store(b"second", broker=0)
@@ -147,7 +150,10 @@ class TestNoBrokerIsNamed:
         assert sorted(rest) == [b"second", b"third"]
 
     def test_a_broker_that_refuses_does_not_end_the_wait_for_others(self, world: GrpcWorld, named: str) -> None:
-        """Its refusal is the answer only when all refuse."""
+        """A broker that rejects the receive does not end it.
+
+        Its error is the response only if all brokers reject it.
+        """
 
         def switch_off(broker: int) -> None:
             world.engine.ask(world.engine.brokers[broker], CreateGroup(GroupConfig("G", consume_enable=False)))
@@ -164,7 +170,10 @@ class TestNoBrokerIsNamed:
         assert outcome(poll(world, named)) == (50001, PROXY_EXCEPTION + "subscription group no permission, G")
 
     def test_messages_that_are_sorted_out_do_not_end_the_wait(self, world: GrpcWorld, named: str) -> None:
-        """`BB` has the hash code of `Aa`: a broker lets it through, the proxy does not."""
+        """Messages that the proxy filters out do not end the wait:
+
+        `BB` has the hash code of `Aa` and passes the broker.
+        """
         world.store(b"wrong", broker=0, TAGS="BB")
         received = poll(world, named, expression="Aa")
         world.store(b"wrong", broker=1, TAGS="BB")
@@ -179,7 +188,7 @@ class TestNoBrokerIsNamed:
         assert outcome(silent) == EMPTY
 
     def test_a_message_behind_many_others_is_found(self, world: GrpcWorld, named: str) -> None:
-        """A read that finds nothing that fits is no reason to say so."""
+        """A message behind many messages of other tags is found at once."""
         for number in range(1_000):
             world.store(b"%d" % number, broker=1, TAGS="other")
         world.store(b"x", broker=1, TAGS="wanted")
@@ -188,7 +197,7 @@ class TestNoBrokerIsNamed:
     def test_a_message_that_comes_back_ends_the_wait_at_the_deadline_at_the_latest(
         self, world: GrpcWorld, named: str
     ) -> None:
-        """A retry message wakes nobody in 5.3.3; the last look finds it."""
+        """A redelivered message, which wakes no poll in 5.3.3, is found at the deadline at the latest."""
         world.store(b"x", broker=1)
         assert poll(world, named).bodies == [b"x"]
         world.advance(9_000)
@@ -198,7 +207,7 @@ class TestNoBrokerIsNamed:
         assert received.messages[0].system_properties.delivery_attempt == 2
 
     def test_a_client_that_gives_up_leaves_messages_alone_if_so_configured(self, world: GrpcWorld, named: str) -> None:
-        """With endPollsOnCancel, at every broker."""
+        """With endPollsOnCancel, a cancelled receive gets no message on any broker."""
         world.config.end_polls_on_cancel = True
         dead = poll(world, named)
         dead.call.cancel()
@@ -210,7 +219,7 @@ class TestNoBrokerIsNamed:
 
 
 def test_each_receive_begins_with_another_broker(world: GrpcWorld) -> None:
-    """So that a broker with many messages does not starve the others."""
+    """Each receive starts with another broker, so that a broker with many messages does not starve the others."""
     for broker in range(3):
         for number in range(4):
             world.store(b"%d-%d" % (broker, number), broker, queue=0)
@@ -220,7 +229,7 @@ def test_each_receive_begins_with_another_broker(world: GrpcWorld) -> None:
 
 
 def test_a_batch_comes_from_one_broker(world: GrpcWorld) -> None:
-    """As every answer of upstream's proxy."""
+    """All messages of a batch come from one broker, as in upstream's proxy."""
     for broker in range(3):
         for number in range(5):
             world.store(b"%d" % number, broker)
@@ -232,7 +241,10 @@ def test_a_batch_comes_from_one_broker(world: GrpcWorld) -> None:
 
 @pytest.mark.parametrize("threshold", [0, 100])
 def test_a_broker_without_room_for_another_wait_is_told_of(threshold: int) -> None:
-    """TOO_MANY_REQUESTS at once, because nobody would notice its messages."""
+    """A receive for which a broker has no room gets TOO_MANY_REQUESTS at once.
+
+    Messages of that broker would not wake it.
+    """
     world = three_brokers(pop_polling_size=0)
     world.config.pop_with_notify_threshold = threshold
     waiting = poll(world, "broker-b", "1")
@@ -244,7 +256,7 @@ def test_a_broker_without_room_for_another_wait_is_told_of(threshold: int) -> No
 
 
 def test_a_client_that_leaves_can_have_its_polls_ended_everywhere(world: GrpcWorld) -> None:
-    """With endPollsOnClientTermination."""
+    """With endPollsOnClientTermination, the polls of a client that terminates end on all brokers."""
     world.config.end_polls_on_client_termination = True
     received = poll(world, "")
     request = sv.NotifyClientTerminationRequest()
@@ -255,7 +267,7 @@ def test_a_client_that_leaves_can_have_its_polls_ended_everywhere(world: GrpcWor
 
 
 def test_groups_that_consume_in_order_are_served_by_all_brokers(world: GrpcWorld) -> None:
-    """The queue that is acknowledged gives its next message to who waits."""
+    """An ordered group is served by all brokers, and an acknowledgement wakes a waiting poll with the next message."""
     for broker in world.engine.brokers:
         world.engine.ask(broker, CreateGroup(GroupConfig("G", consume_message_orderly=True)))
     for number in range(2):
@@ -269,7 +281,7 @@ def test_groups_that_consume_in_order_are_served_by_all_brokers(world: GrpcWorld
 
 
 def test_polls_that_die_with_the_proxy_are_not_under_way(world: GrpcWorld) -> None:
-    """Their brokers forget them with the crash."""
+    """After a crash of the proxy its polls are not counted as in flight."""
     poll(world, "")
     assert world.service.receive_metrics.pops_in_progress == 1
     world.service.forget_clients()

@@ -1,4 +1,4 @@
-"""popWithNotifyThreshold: with few receives under way they wait for notifications, with many in pops."""
+"""popWithNotifyThreshold: with few receives in flight they wait for notifications, with many in pops."""
 
 from random import Random
 
@@ -10,7 +10,7 @@ from rocketmq_testkit.grpc_v2.proxy.receive_metrics import ReceiveMetrics
 
 
 def notifying(threshold: int = 100, *brokers: BrokerConfig, **emulation: bool) -> GrpcWorld:
-    """A topic everywhere, and a proxy with a threshold."""
+    """Return a world with a topic on all brokers, and a proxy with a threshold."""
     world = GrpcWorld(*brokers, emulation=EmulationConfig(**emulation) if emulation else None)
     world.config.pop_with_notify_threshold = threshold
     world.topic_everywhere(queues=2)
@@ -18,14 +18,14 @@ def notifying(threshold: int = 100, *brokers: BrokerConfig, **emulation: bool) -
 
 
 def waiting_pops(world: GrpcWorld) -> int:
-    """How many pops wait at the first broker, as POLLING_INFO tells it."""
+    """Return the number of waiting pops on the first broker, from POLLING_INFO."""
     info = world.ask(PollingInfo("G", "T", -1))
     assert isinstance(info, PollingInfoResult)
     return info.polling_num
 
 
 def polls(world: GrpcWorld, count: int, **options: object) -> list[Received]:
-    """Receives of one client."""
+    """Start receives of one client."""
     client = world.consumer("c")
     return [client.receive(a_receive(**options)) for _ in range(count)]  # type: ignore[arg-type]
 
@@ -36,7 +36,7 @@ def metrics(world: GrpcWorld) -> ReceiveMetrics:
 
 @pytest.mark.parametrize(("threshold", "pops"), [(0, 5), (1, 4), (3, 2), (4, 1), (5, 0), (100, 0)])
 def test_the_threshold_divides_receives_into_two_kinds(threshold: int, pops: int) -> None:
-    """Those that begin to wait with at most so many under way wait for a notification, the others in a pop."""
+    """Receives that start to wait with at most `threshold` in flight use a notification, the others a pop."""
     world = notifying(threshold)
     waiting = polls(world, 5)
     assert waiting_pops(world) == pops
@@ -48,7 +48,7 @@ def test_the_threshold_divides_receives_into_two_kinds(threshold: int, pops: int
 
 
 def test_receives_that_end_make_room_below_the_threshold() -> None:
-    """The next ones wait for notifications again."""
+    """After receives end, the next ones are below the threshold and use notifications again."""
     world = notifying(2)
     crowd = polls(world, 4)
     assert waiting_pops(world) == 2
@@ -60,7 +60,7 @@ def test_receives_that_end_make_room_below_the_threshold() -> None:
 
 
 def test_a_receive_that_was_told_in_vain_decides_anew() -> None:
-    """By now there are many, so that it waits in a pop."""
+    """A receive that is notified of messages for others chooses again: now it is above the threshold and uses a pop."""
     world = notifying(2)
     (first,) = polls(world, 1, expression="A")
     crowd = polls(world, 3, expression="A")
@@ -75,7 +75,7 @@ def test_a_receive_that_was_told_in_vain_decides_anew() -> None:
 
 
 def test_a_message_that_is_there_is_a_hit() -> None:
-    """Of the first pop, without any notification, on either side of the threshold."""
+    """A stored message is found by the first pop without a notification, on either side of the threshold."""
     for threshold in (0, 100):
         world = notifying(threshold)
         world.store(b"x")
@@ -85,7 +85,7 @@ def test_a_message_that_is_there_is_a_hit() -> None:
 
 
 def test_what_is_refused_is_neither_hit_nor_poll() -> None:
-    """A receive without a topic does not even reach a broker, one that finds no room does."""
+    """A receive for an unknown topic is not counted; one without room on the broker is."""
     world = notifying(100, BrokerConfig(pop_polling_size=0))
     polls(world, 1, topic="nowhere")
     assert metrics(world) == ReceiveMetrics()
@@ -95,7 +95,7 @@ def test_what_is_refused_is_neither_hit_nor_poll() -> None:
 
 
 def test_a_notification_is_followed_by_a_pop_at_once() -> None:
-    """In the instant in which the message is stored."""
+    """A notification is followed by a pop in the same instant in which the message is stored."""
     world = notifying()
     (received,) = polls(world, 1, poll_ms=20_000)
     world.advance(12_345)
@@ -106,7 +106,7 @@ def test_a_notification_is_followed_by_a_pop_at_once() -> None:
 
 
 def test_a_poll_that_is_told_of_nothing_is_empty_at_its_deadline() -> None:
-    """And not before, and once."""
+    """A poll without messages ends empty once, at its deadline."""
     world = notifying()
     (received,) = polls(world, 1)
     world.advance(4_999)
@@ -118,7 +118,7 @@ def test_a_poll_that_is_told_of_nothing_is_empty_at_its_deadline() -> None:
 
 
 def test_being_told_in_vain_does_not_shorten_the_wait() -> None:
-    """Messages of other tags are passed over as often as they come."""
+    """Notifications about messages of other tags do not shorten the wait."""
     world = notifying()
     (received,) = polls(world, 1, expression="A")
     for _ in range(4):
@@ -134,7 +134,7 @@ def test_being_told_in_vain_does_not_shorten_the_wait() -> None:
 
 
 def test_a_message_behind_many_others_is_found_at_once() -> None:
-    """A notification would only say again that there is something: the receive waits in a pop, which reads on."""
+    """A message behind many messages of other tags is found at once, because the receive uses a pop that reads on."""
     world = notifying()
     for _ in range(500):
         world.store(b"other", TAGS="B")
@@ -144,7 +144,7 @@ def test_a_message_behind_many_others_is_found_at_once() -> None:
 
 
 def test_a_batch_of_none_waits_to_its_deadline() -> None:
-    """A notification says over and over that there are messages, which it does not take."""
+    """A receive with batch size 0 waits until its deadline, although notifications report messages."""
     world = notifying()
     world.store(b"x")
     (received,) = polls(world, 1, batch=0)
@@ -155,7 +155,7 @@ def test_a_batch_of_none_waits_to_its_deadline() -> None:
 
 
 def test_a_client_that_gives_up_takes_nothing_with_it() -> None:
-    """A notification that nobody waits for is forgotten, and wakes somebody else instead."""
+    """A cancelled receive drops its notification, and the message wakes another receive."""
     world = notifying()
     dead, alive = polls(world, 2)
     alive.call.cancel()
@@ -167,7 +167,7 @@ def test_a_client_that_gives_up_takes_nothing_with_it() -> None:
 
 @pytest.mark.parametrize("wake", [False, True])
 def test_a_message_that_comes_back(wake: bool) -> None:
-    """It is found at the end of the poll, or at once with wakePollOnRedelivery, as by a pop that waits."""
+    """A redelivered message is found at the end of the poll, or at once with wakePollOnRedelivery, as with a pop."""
     world = notifying(wake_poll_on_redelivery=wake)
     world.store(b"x")
     polls(world, 1)
@@ -181,7 +181,7 @@ def test_a_message_that_comes_back(wake: bool) -> None:
 
 @pytest.mark.parametrize("threshold", [0, 1, 100])
 def test_what_one_receive_leaves_is_for_the_next(threshold: int) -> None:
-    """Whoever is told of a message may take another that came back silently: somebody else is told then."""
+    """A notified receive may get an older, silently redelivered message. Another receive then gets the new one."""
     world = notifying(threshold, BrokerConfig(pop_from_retry_probability=100))
     world.store(b"left")
     polls(world, 1)
@@ -194,7 +194,7 @@ def test_what_one_receive_leaves_is_for_the_next(threshold: int) -> None:
 
 
 def test_order_is_kept_by_waiting_in_pops() -> None:
-    """A broker does not tell notifications of a queue that an acknowledgement has made free."""
+    """Ordered groups use pops, because a broker does not wake notifications when a queue is unblocked."""
     world = notifying()
     world.group(consume_message_orderly=True)
     world.store(b"1")
@@ -208,7 +208,7 @@ def test_order_is_kept_by_waiting_in_pops() -> None:
 
 
 class Load:
-    """Clients of one group that receive and acknowledge without end, and somebody who sends."""
+    """Clients of one group that receive and acknowledge continuously, and a producer."""
 
     def __init__(self, world: GrpcWorld, clients: int, chance: Random) -> None:
         self.world = world
@@ -237,7 +237,7 @@ class Load:
             self.collect()
 
     def collect(self) -> None:
-        """Take and acknowledge what has come."""
+        """Collect and acknowledge the received messages."""
         for number, received in list(self.open.items()):
             if received.call.finished:
                 del self.open[number]
@@ -257,7 +257,7 @@ class Load:
 @pytest.mark.parametrize("threshold", [0, 4, 100])
 @pytest.mark.parametrize("seed", range(3))
 def test_under_load_nothing_is_lost_or_late_or_doubled(seed: int, threshold: int, brokers: int) -> None:
-    """On either side of the threshold and across it: no message is left while a receive waits, and each comes once."""
+    """Under load no message is lost, late or delivered twice, on either side of the threshold and across it."""
     names = ("broker-a", "broker-b", "broker-c")[:brokers]
     world = notifying(threshold, *(BrokerConfig(broker_name=name) for name in names))
     load = Load(world, 9, Random(seed))

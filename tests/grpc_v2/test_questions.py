@@ -1,4 +1,4 @@
-"""Messages that administrators have clients consume, over their telemetry streams, in virtual time."""
+"""Direct consumption: administrators send messages to consumers over their telemetry streams, in virtual time."""
 
 import orjson
 import pytest
@@ -24,18 +24,18 @@ def submit(world: GrpcWorld, operation: Operation) -> DirectCall:
 
 
 def given(world: GrpcWorld, message: str, client: str = "c") -> DirectCall:
-    """An administrator has a client of the group G consume a message."""
+    """Submit a direct consumption of a message by a client of group G."""
     return submit(world, ConsumeMessageDirectly("G", client, message, "T", {}))
 
 
 def asked(stream: Stream) -> list[sv.VerifyMessageCommand]:
-    """The messages that came down a stream."""
+    """Return the messages sent on a stream for direct consumption."""
     commands = [each for each in stream.commands if each.WhichOneof("command") == "verify_message_command"]
     return [each.verify_message_command for each in commands]
 
 
 def answer(stream: Stream, code: int = pb.OK) -> None:
-    """The client has consumed the message that came last."""
+    """Send the client's result for the last message."""
     result = sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=asked(stream)[-1].nonce))
     result.status.code = code  # type: ignore[assignment]  # an enum's value
     stream.send(result)
@@ -60,7 +60,7 @@ def message(world: GrpcWorld) -> str:
     ],
 )
 def test_a_client_consumes_what_it_is_given(world: GrpcWorld, message: str, code: int, result: str | None) -> None:
-    """And its status is the result."""
+    """A client gets the message to consume, and its status becomes the result."""
     stream = world.client("c").settle(subscribing())
     call = given(world, message)
     assert [each.message.body for each in asked(stream)] == [b"hello"]
@@ -72,7 +72,7 @@ def test_a_client_consumes_what_it_is_given(world: GrpcWorld, message: str, code
 
 
 def test_the_newest_stream_is_asked(world: GrpcWorld, message: str) -> None:
-    """It may answer on another."""
+    """The newest stream gets the message, and the client may respond on another stream."""
     client = world.client("c")
     first, second = client.settle(subscribing()), client.settle(subscribing())
     call = given(world, message)
@@ -83,7 +83,10 @@ def test_the_newest_stream_is_asked(world: GrpcWorld, message: str) -> None:
 
 @pytest.mark.parametrize("gone", [False, True])
 def test_no_answer(world: GrpcWorld, message: str, gone: bool) -> None:
-    """After five seconds, at the next look, the proxy says so itself; what comes later is nothing."""
+    """Without a response, the proxy responds SYSTEM_BUSY at its next scan after five seconds.
+
+    A later result is ignored.
+    """
     stream = world.client("c").settle(subscribing())
     if gone:
         stream.call.cancel()
@@ -100,7 +103,7 @@ def test_no_answer(world: GrpcWorld, message: str, gone: bool) -> None:
 
 
 def test_other_questions_are_asked_of_nobody(world: GrpcWorld) -> None:
-    """Running info is waited for in vain, and so is where a client is on a topic."""
+    """Requests for running info and for offsets reach no gRPC client and time out."""
     stream = world.client("c").settle(subscribing())
     before = len(stream.commands)
     info = submit(world, GetConsumerRunningInfo("G", "c", {"jstackEnable": "true"}))
@@ -114,7 +117,7 @@ def test_other_questions_are_asked_of_nobody(world: GrpcWorld) -> None:
 
 
 def test_a_closed_service_asks_nobody_any_more(world: GrpcWorld, message: str) -> None:
-    """No timer is left behind."""
+    """After the service is closed, no timer of a request is left."""
     world.client("c").settle(subscribing())
     given(world, message)
     world.service.close()
@@ -122,7 +125,7 @@ def test_a_closed_service_asks_nobody_any_more(world: GrpcWorld, message: str) -
 
 
 def test_a_forgotten_client_brings_its_subscriptions_back(world: GrpcWorld) -> None:
-    """A broker forgets it after two minutes of silence; its next heartbeat is as good as its settings."""
+    """A client dropped after two minutes of silence registers its subscriptions with its next heartbeat."""
     client = world.client("a")
     client.settle(subscribing())
     world.advance(140_000)
@@ -132,7 +135,10 @@ def test_a_forgotten_client_brings_its_subscriptions_back(world: GrpcWorld) -> N
 
 
 def test_heartbeats_leave_subscriptions_alone(world: GrpcWorld) -> None:
-    """The last settings of a group's clients count; a group that only a heartbeat names subscribes to nothing."""
+    """Heartbeats do not change subscriptions.
+
+    The last settings of a group's clients apply. A group that only a heartbeat names has no subscriptions.
+    """
     first, second = world.client("a"), world.client("b")
     first.settle(subscribing(topic="T"))
     second.settle(subscribing(topic="U"))

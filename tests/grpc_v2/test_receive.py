@@ -1,4 +1,4 @@
-"""ReceiveMessage: frames, times, filters, refusals, and what the proxy sorts out by itself."""
+"""ReceiveMessage: frames, times, filters, errors, and messages that the proxy filters out."""
 
 from hashlib import md5
 
@@ -15,14 +15,14 @@ TOO_SHORT = "The deadline time remaining is not enough for polling, please check
 
 
 def sent(world: GrpcWorld, *bodies: bytes, topic: str = "T", **system: object) -> None:
-    """Messages of a topic, each with its body as its id."""
+    """Send messages to a topic, each with its body as its id."""
     for body in bodies:
         answer = world.client().ask("SendMessage", a_send(a_message(topic, body, message_id=body.decode(), **system)))
         assert answer.status.code == 20000, answer.status
 
 
 def test_a_stream_is_status_messages_timestamp(world: GrpcWorld) -> None:
-    """In this order, and the call ends well."""
+    """A receive returns status, messages and delivery timestamp in this order, and the call ends with OK."""
     world.topic()
     sent(world, b"a", b"b")
     received = world.consumer().receive(a_receive())
@@ -33,7 +33,7 @@ def test_a_stream_is_status_messages_timestamp(world: GrpcWorld) -> None:
 
 
 def test_what_a_message_carries(world: GrpcWorld) -> None:
-    """Everything that the producer said, what the store added, and nothing that is the system's."""
+    """A message has everything that the producer set and the store added, and no system properties."""
     world.topic(kind="FIFO")
     message = a_message(
         body=b"body", tag="tag", keys=["k1", "k2"], user={"u": "v"}, message_group="g", trace_context="tc",
@@ -61,7 +61,7 @@ def test_what_a_message_carries(world: GrpcWorld) -> None:
 
 
 def test_a_compressed_body_is_delivered_as_it_was_sent(world: GrpcWorld) -> None:
-    """With its encoding, and a digest of the compressed bytes."""
+    """A compressed body is delivered with its encoding, and with a digest of the compressed bytes."""
     world.topic()
     sent(world, b"zip", body_encoding=pb.GZIP)
     (got,) = world.consumer().receive(a_receive()).messages
@@ -70,7 +70,7 @@ def test_a_compressed_body_is_delivered_as_it_was_sent(world: GrpcWorld) -> None
 
 
 def test_a_message_of_a_remoting_producer_is_shown_whole(world: GrpcWorld) -> None:
-    """Without the proxy's properties the record itself tells born host and time; odd values do no harm."""
+    """A message of a remoting producer has the born host and time of its record. Odd property values do no harm."""
     world.topic()
     properties = {"BORN_TIMESTAMP": "9" * 40, "a": "1"}
     world.ask(SendMessage("PG", "T", 0, b"x", properties, ("10.1.2.3", 99), START_MS - 50))
@@ -82,7 +82,7 @@ def test_a_message_of_a_remoting_producer_is_shown_whole(world: GrpcWorld) -> No
 
 
 def test_a_namespace_is_split_from_the_topic(world: GrpcWorld) -> None:
-    """`ns%topic` is shown as both."""
+    """A topic `ns%topic` is returned as namespace and name."""
     world.topic("ns%T")
     sent(world, b"a", topic="ns%T")
     (got,) = world.consumer().receive(a_receive("ns%T")).messages
@@ -109,7 +109,7 @@ def test_a_namespace_is_split_from_the_topic(world: GrpcWorld) -> None:
 def test_how_long_an_empty_receive_waits(
     world: GrpcWorld, poll_ms: int | None, deadline_ms: int, waits_ms: int
 ) -> None:
-    """5 to 20 s of what was asked for, never shorter than that, and a little less than the deadline leaves."""
+    """An empty receive waits for the requested time within 5 to 20 s, and ends a little before its deadline."""
     world.topic()
     received = world.consumer().receive(a_receive(poll_ms=poll_ms), deadline_ms=deadline_ms)
     world.advance(waits_ms - 1)
@@ -122,7 +122,7 @@ def test_how_long_an_empty_receive_waits(
 
 
 def test_a_message_ends_the_wait(world: GrpcWorld) -> None:
-    """At once."""
+    """A stored message ends the wait at once."""
     world.topic()
     received = world.consumer().receive(a_receive())
     world.advance(1_000)
@@ -138,7 +138,10 @@ def test_a_message_ends_the_wait(world: GrpcWorld) -> None:
 def test_a_deadline_below_the_shortest_poll_is_refused(
     world: GrpcWorld, version: str, code: int, poll_ms: int | None
 ) -> None:
-    """At once, even if messages wait, and takes none; older clients get another code, versions compare as texts."""
+    """A deadline shorter than the shortest poll is rejected at once, even if messages are stored, and receives none.
+
+    Older clients get another code; versions are compared as text.
+    """
     world.topic()
     sent(world, b"a")
     client = world.consumer()
@@ -150,7 +153,7 @@ def test_a_deadline_below_the_shortest_poll_is_refused(
 
 @pytest.mark.parametrize(("poll_ms", "line"), [(None, 73), (5_000, 82)])
 def test_a_receive_without_a_deadline_is_refused(world: GrpcWorld, poll_ms: int | None, line: int) -> None:
-    """As upstream refuses it."""
+    """A receive without a deadline is rejected, as in upstream."""
     received = world.consumer().receive(a_receive(poll_ms=poll_ms), deadline_ms=None)
     assert received.status.code == 50001
     assert received.status.message.startswith('Cannot invoke "java.lang.Long.longValue()" because "timeRemaining"')
@@ -168,7 +171,7 @@ def test_a_receive_without_a_deadline_is_refused(world: GrpcWorld, poll_ms: int 
     ],
 )
 def test_an_invisible_duration_out_of_range_is_refused(world: GrpcWorld, invisible_ms: int | None, text: str) -> None:
-    """ILLEGAL_INVISIBLE_TIME below 10 s and above 12 h."""
+    """An invisible duration below 10 s or above 12 h returns ILLEGAL_INVISIBLE_TIME."""
     world.topic()
     status = world.consumer().receive(a_receive(invisible_ms=invisible_ms)).status
     assert (status.code, status.message) == (40011, text)
@@ -181,7 +184,7 @@ def test_an_invisible_duration_out_of_range_is_refused(world: GrpcWorld, invisib
 def test_the_invisible_duration_that_a_handle_has(
     world: GrpcWorld, request_ms: int | None, auto_renew: bool, field: str
 ) -> None:
-    """What was asked for; 60 s with auto_renew, whatever was asked for."""
+    """A handle has the requested invisible duration, or 60 s with auto_renew."""
     world.topic()
     sent(world, b"a")
     (handle,) = world.consumer().receive(a_receive(invisible_ms=request_ms, auto_renew=auto_renew)).handles
@@ -189,7 +192,7 @@ def test_the_invisible_duration_that_a_handle_has(
 
 
 def test_no_more_than_32_messages_come_at_once(world: GrpcWorld) -> None:
-    """A larger batch is cut without a word."""
+    """A batch size above 32 is reduced to 32 without an error."""
     world.topic()
     sent(world, *(str(number).encode() for number in range(40)))
     client = world.consumer()
@@ -197,7 +200,7 @@ def test_no_more_than_32_messages_come_at_once(world: GrpcWorld) -> None:
 
 
 def test_a_batch_of_none_waits_and_finds_none(world: GrpcWorld) -> None:
-    """Even when there are messages."""
+    """A receive with batch size 0 waits and returns no messages, even if there are some."""
     world.topic()
     sent(world, b"a")
     received = world.consumer().receive(a_receive(batch=0))
@@ -207,7 +210,7 @@ def test_a_batch_of_none_waits_and_finds_none(world: GrpcWorld) -> None:
 
 
 def test_a_negative_batch_is_refused(world: GrpcWorld) -> None:
-    """With the text of upstream's exception."""
+    """A negative batch size is rejected with upstream's exception text."""
     world.topic()
     status = world.consumer().receive(a_receive(batch=-1)).status
     assert status.code == 50001
@@ -217,21 +220,21 @@ def test_a_negative_batch_is_refused(world: GrpcWorld) -> None:
 
 
 def test_an_unknown_topic_is_refused(world: GrpcWorld) -> None:
-    """INTERNAL_SERVER_ERROR, not TOPIC_NOT_FOUND."""
+    """A receive of an unknown topic returns INTERNAL_SERVER_ERROR, not TOPIC_NOT_FOUND."""
     status = world.consumer().receive(a_receive("nowhere")).status
     assert (status.code, status.message) == (50001, NO_TOPIC_CONFIG)
 
 
 @pytest.mark.parametrize("perm", [2, 0])
 def test_a_topic_without_read_permission_gives_nothing(world: GrpcWorld, perm: int) -> None:
-    """FORBIDDEN, as a ProxyException."""
+    """A receive of a topic without read permission returns FORBIDDEN, as a ProxyException."""
     world.topic(perm=perm)
     status = world.consumer().receive(a_receive()).status
     assert (status.code, status.message) == (40300, PROXY_EXCEPTION + "no readable queue")
 
 
 def test_a_group_that_is_switched_off_gets_nothing(world: GrpcWorld) -> None:
-    """The broker's remark comes through."""
+    """A receive of a group that is disabled returns the broker's remark."""
     world.topic()
     world.group("GOff", consume_enable=False)
     status = world.consumer().receive(a_receive(group="GOff")).status
@@ -239,7 +242,7 @@ def test_a_group_that_is_switched_off_gets_nothing(world: GrpcWorld) -> None:
 
 
 def test_an_unknown_group_is_refused_where_none_are_created() -> None:
-    """INTERNAL_SERVER_ERROR, not CONSUMER_GROUP_NOT_FOUND."""
+    """Without auto-creation, an unknown group returns INTERNAL_SERVER_ERROR, not CONSUMER_GROUP_NOT_FOUND."""
     world = GrpcWorld(BrokerConfig(auto_create_subscription_group=False))
     world.topic()
     status = world.consumer().receive(a_receive(group="Gunk")).status
@@ -252,7 +255,7 @@ def test_an_unknown_group_is_refused_where_none_are_created() -> None:
 
 @pytest.mark.parametrize(("broker", "queue_id"), [("broker-z", 0), ("", 0), ("broker-a", 99), ("broker-a", -7)])
 def test_broker_and_queue_of_the_request_are_hints(world: GrpcWorld, broker: str, queue_id: int) -> None:
-    """Any queue of any broker answers."""
+    """Broker and queue of the request are hints: any queue of any broker is read."""
     world.topic(queues=4)
     sent(world, b"a", b"b", b"c")
     assert len(world.consumer().receive(a_receive(broker=broker, queue_id=queue_id)).bodies) == 3
@@ -271,7 +274,7 @@ def test_broker_and_queue_of_the_request_are_hints(world: GrpcWorld, broker: str
     ],
 )
 def test_filters_choose(world: GrpcWorld, expression: str | None, kind: int, bodies: list[bytes]) -> None:
-    """By tag or by SQL92 expression; other types mean tags."""
+    """A filter selects by tag or by SQL92 expression. Other filter types mean tags."""
     world.topic()
     sent(world, b"a", tag="A")
     sent(world, b"b", tag="B", user={"color": "red"})
@@ -280,7 +283,7 @@ def test_filters_choose(world: GrpcWorld, expression: str | None, kind: int, bod
 
 
 def test_a_tag_expression_of_blanks_matches_nothing(world: GrpcWorld) -> None:
-    """Not even messages without a tag."""
+    """A tag expression of blanks matches no message, not even one without a tag."""
     world.topic()
     sent(world, b"a")
     received = world.consumer().receive(a_receive(expression="  "))
@@ -300,14 +303,17 @@ def test_a_tag_expression_of_blanks_matches_nothing(world: GrpcWorld) -> None:
     ],
 )
 def test_a_bad_filter_is_refused(world: GrpcWorld, expression: str, kind: int, code: int, text: str) -> None:
-    """What does not split is the proxy's to refuse, what does not compile the broker's."""
+    """The proxy rejects an expression that cannot be split, the broker one that does not compile."""
     world.topic()
     status = world.consumer().receive(a_receive(expression=expression, kind=kind)).status
     assert (status.code, status.message) == (code, text)
 
 
 def test_a_message_of_another_tag_with_the_same_hash_is_acknowledged_away(world: GrpcWorld) -> None:
-    """`BB` has the hash code of `Aa`: the broker lets it through, the proxy does not."""
+    """A message of another tag with the same hash code is acknowledged by the proxy and not delivered.
+
+    `BB` has the hash code of `Aa` and passes the broker's filter.
+    """
     world.topic()
     sent(world, b"wrong", tag="BB")
     client = world.consumer()
@@ -323,7 +329,7 @@ def test_a_message_of_another_tag_with_the_same_hash_is_acknowledged_away(world:
 
 
 def test_too_many_waiting_receives_are_told_so() -> None:
-    """TOO_MANY_REQUESTS at once."""
+    """A receive above the limit of waiting receives gets TOO_MANY_REQUESTS at once."""
     world = GrpcWorld(BrokerConfig(pop_polling_size=1))
     world.topic()
     client = world.consumer()
@@ -333,14 +339,14 @@ def test_too_many_waiting_receives_are_told_so() -> None:
 
 
 def test_a_receive_before_the_settings_is_served(world: GrpcWorld) -> None:
-    """Upstream fails here, and fast clients get there."""
+    """A receive before the settings is served. Upstream fails here, and fast clients run into it."""
     world.topic()
     sent(world, b"a")
     assert world.client("early").receive(a_receive()).bodies == [b"a"]
 
 
 def test_a_receive_before_the_settings_keeps_the_order_of_its_group(world: GrpcWorld) -> None:
-    """The group that the request names decides."""
+    """A receive before the settings keeps the order of the group that the request names."""
     world.topic(kind="FIFO")
     world.group(consume_message_orderly=True)
     sent(world, b"a", message_group="g")
@@ -349,14 +355,14 @@ def test_a_receive_before_the_settings_keeps_the_order_of_its_group(world: GrpcW
 
 
 def test_a_producer_may_receive(world: GrpcWorld) -> None:
-    """Its settings only change how often a message may fail."""
+    """A producer can receive messages; its settings only limit the delivery attempts."""
     world.topic()
     sent(world, b"a")
     assert world.producer("p", "T").receive(a_receive()).bodies == [b"a"]
 
 
 def test_a_message_that_comes_back_counts_its_attempts(world: GrpcWorld) -> None:
-    """From the retry topic, under its own topic's name, a poll later."""
+    """A redelivered message comes from the retry topic under its own topic's name and counts its attempts."""
     world.topic()
     sent(world, b"a")
     client = world.consumer()
@@ -373,7 +379,7 @@ def test_a_message_that_comes_back_counts_its_attempts(world: GrpcWorld) -> None
 
 
 def test_what_comes_to_a_client_that_gave_up_is_hidden_for_its_time(world: GrpcWorld) -> None:
-    """Upstream's way: the dead poll takes the next message, and nobody gives that back."""
+    """A cancelled poll still receives the next message, which stays invisible for its duration, as in upstream."""
     world.topic()
     client = world.consumer()
     dead = client.receive(a_receive(invisible_ms=20_000))
@@ -390,7 +396,7 @@ def test_what_comes_to_a_client_that_gave_up_is_hidden_for_its_time(world: GrpcW
 
 
 def test_a_client_that_gives_up_may_leave_messages_alone(world: GrpcWorld) -> None:
-    """With endPollsOnCancel the next poll gets them."""
+    """With endPollsOnCancel, a cancelled poll receives nothing, and the next poll gets the message."""
     world.config.end_polls_on_cancel = True
     world.topic()
     client = world.consumer()
@@ -412,7 +418,7 @@ class TestOrder:
         return world
 
     def test_one_batch_of_a_queue_is_out_at_a_time(self, world: GrpcWorld) -> None:
-        """The rest waits until it is acknowledged."""
+        """Only one batch of a queue is in flight. The remaining messages wait until it is acknowledged."""
         client = world.consumer()
         first = client.receive(a_receive(batch=2))
         assert first.bodies == [b"1", b"2"]
@@ -422,7 +428,7 @@ class TestOrder:
         assert waiting.bodies == [b"3"]
 
     def test_the_same_attempt_gets_the_same_batch(self, world: GrpcWorld) -> None:
-        """Another one waits."""
+        """A receive with the same attempt id gets the same batch, and another one waits."""
         client = world.consumer()
         first = client.receive(a_receive(batch=2, attempt_id="x"))
         world.advance(5)
@@ -432,7 +438,7 @@ class TestOrder:
         assert client.receive(a_receive(batch=2, attempt_id="y")).call.sent == []
 
     def test_attempts_of_a_batch_without_new_messages(self, world: GrpcWorld) -> None:
-        """All messages of the queue show its smallest count."""
+        """All messages of a queue have its smallest number of attempts."""
         client = world.consumer()
 
         def attempts(batch: int) -> list[int]:
@@ -447,7 +453,10 @@ class TestOrder:
 
 
 def test_a_message_that_failed_too_often_goes_to_the_dead_letter_queue(world: GrpcWorld) -> None:
-    """Not to the client: the poll that finds it says that nothing matched."""
+    """A message with too many attempts is moved to the dead letter queue.
+
+    The client's poll returns that no message matched.
+    """
     world.topic()
     world.group(retry_max_times=0)
     sent(world, b"a")
@@ -458,12 +467,12 @@ def test_a_message_that_failed_too_often_goes_to_the_dead_letter_queue(world: Gr
     assert (received.status.code, received.status.message) == (40401, "no match message")
     (dead,) = world.consumer("reader", "readers").receive(a_receive("%DLQ%G", "readers")).messages
     assert (dead.body, dead.topic.name) == (b"a", "%DLQ%G")
-    # Because of its property DELAY, as upstream shows it.
+    # Because of its property DELAY, as in upstream.
     assert (dead.system_properties.message_type, dead.system_properties.delivery_attempt) == (pb.DELAY, 3)
 
 
 def test_settings_of_a_producer_stand_for_few_attempts(world: GrpcWorld) -> None:
-    """Upstream takes the producer's three attempts for the limit."""
+    """For a client with a producer's settings, the limit is the producer's three attempts, as in upstream."""
     world.topic()
     client = world.client("p")
     client.settle(publishing("T"))
@@ -476,7 +485,7 @@ def test_settings_of_a_producer_stand_for_few_attempts(world: GrpcWorld) -> None
 
 
 def test_a_receive_moves_the_groups_offset(world: GrpcWorld) -> None:
-    """As every pop does."""
+    """A receive commits the group's offset, as every pop does."""
     world.topic()
     sent(world, b"a", b"b")
     Received(world.consumer().start("ReceiveMessage", a_receive()))

@@ -1,4 +1,4 @@
-"""popWithNotifyThreshold, what is not acknowledged, and tags: groups that filter, on both sides of the switch."""
+"""popWithNotifyThreshold with redelivery and tags: filtering groups on both sides of the threshold."""
 
 from dataclasses import dataclass, field
 from itertools import count
@@ -13,21 +13,21 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 INVISIBLE_MS = 10_000
 POLL_MS = 5_000
 VISIBLE_MS = 5_100
-"""A check point is decided at most 5 s after its invisible time, at the next look, which is each 100 ms (5.3.3)."""
+"""A check point is revived at most 5 s after its invisible duration, at the next scan, every 100 ms (5.3.3)."""
 STEP_MS = 250
-"""Clients ask again after so long at most."""
+"""Maximum time after which clients receive again, in ms."""
 BROKERS = ("broker-a", "broker-b", "broker-c")
 TAGS = ("Aa", "BB", "C", "D")
-"""`BB` has the hash code of `Aa`: a broker takes one for the other, the proxy does not."""
+"""`BB` has the hash code of `Aa`: a broker confuses them, the proxy does not."""
 GROUPS = {"first": "Aa", "second": "BB || C", "third": "Aa || D", "all": "*"}
 CLIENTS = 4
-"""Of each group, of which one always waits."""
+"""Clients of each group. One of them always waits."""
 SWITCH = 8
 """Half of all clients."""
 
 
 def a_world(threshold: int, brokers: int = 1, *, wake: bool = False) -> GrpcWorld:
-    """A topic of two queues everywhere; `wake`: what becomes visible again wakes who waits."""
+    """Return a world with a topic of two queues on all brokers. `wake`: redelivered messages wake waiting receives."""
     world = GrpcWorld(
         *(BrokerConfig(broker_name=name) for name in BROKERS[:brokers]),
         emulation=EmulationConfig(wake_poll_on_redelivery=wake),
@@ -39,7 +39,7 @@ def a_world(threshold: int, brokers: int = 1, *, wake: bool = False) -> GrpcWorl
 
 @dataclass
 class Copy:
-    """What a group knows of a message."""
+    """The state of a message in a group."""
 
     attempts: int = 0
     hidden_until_ms: int = 0
@@ -48,7 +48,7 @@ class Copy:
 
 @dataclass
 class Group:
-    """A group, its expression, its clients, and what it was given."""
+    """A group, its expression, its clients, and the messages delivered to it."""
 
     name: str
     expression: str
@@ -61,7 +61,7 @@ class Group:
 
 
 class Load:
-    """Groups that filter; clients that receive, acknowledge some and leave others; somebody who sends."""
+    """Filtering groups, clients that acknowledge some messages and leave others, and a producer."""
 
     def __init__(self, world: GrpcWorld, chance: Random) -> None:
         self.world = world
@@ -69,7 +69,7 @@ class Load:
         self.tags: dict[bytes, str] = {}
         self.numbers = count()
         self.leaves = 0.5
-        """How likely a message is left."""
+        """The probability that a message is left unacknowledged."""
         self.sides: set[bool] = set()
         self.groups = [
             Group(name, text, [world.consumer(f"{name}{number}", name) for number in range(CLIENTS)])
@@ -79,7 +79,7 @@ class Load:
             self.receive(group)
 
     def send(self) -> None:
-        """A message, which every group that wants it and waits is given at once."""
+        """Send a message, which every waiting group with a matching expression must get at once."""
         tag = self.chance.choice(TAGS)
         body = b"%d" % next(self.numbers)
         self.tags[body] = tag
@@ -115,7 +115,7 @@ class Load:
         self.collect()
 
     def collect(self) -> None:
-        """Take what has come; a group whose last receive is over begins another."""
+        """Collect received messages. A group whose last receive has ended starts another one."""
         for group in self.groups:
             for number, received in list(group.open.items()):
                 if received.call.finished:
@@ -126,7 +126,7 @@ class Load:
                 self.receive(group)
 
     def take(self, group: Group, client: Client, message: pb.Message) -> None:
-        """A message that fits, is not done, and is visible: acknowledge it, or leave it."""
+        """Check that a message matches, is not done and is visible. Then acknowledge it or leave it."""
         assert group.wants(self.tags[message.body])
         copy = group.copies.setdefault(message.body, Copy())
         assert not copy.done
@@ -149,7 +149,10 @@ class Load:
 @pytest.mark.parametrize(("brokers", "seed"), [(1, 0), (3, 1)])
 @pytest.mark.parametrize("threshold", [0, SWITCH, 100])
 def test_what_is_left_comes_again_to_whom_its_tag_fits(threshold: int, brokers: int, seed: int, wake: bool) -> None:
-    """On either side of the threshold and across it: not hidden, not late, counted, and to nobody else."""
+    """Unacknowledged messages are redelivered in time, with the right count, and only to matching groups.
+
+    This holds on either side of the threshold and across it.
+    """
     load = Load(a_world(threshold, brokers, wake=wake), Random(seed))
     for _ in range(400):
         load.chance.choices((load.send, load.more, load.pass_time), (4, 5, 8))[0]()
@@ -165,14 +168,14 @@ def test_what_is_left_comes_again_to_whom_its_tag_fits(threshold: int, brokers: 
 
 
 def waiting_pops(world: GrpcWorld) -> int:
-    """How many pops of the group wait, as POLLING_INFO tells it."""
+    """Return the number of waiting pops of the group, from POLLING_INFO."""
     info = world.ask(PollingInfo("G", "T", -1))
     assert isinstance(info, PollingInfoResult)
     return info.polling_num
 
 
 def crowd(world: GrpcWorld, receives: int, poll_ms: int) -> list[Received]:
-    """Receives that wait, at most two of them for notifications."""
+    """Start receives, of which at most two wait for notifications."""
     client = world.consumer("c")
     waiting = [client.receive(a_receive(poll_ms=poll_ms, expression="Aa")) for _ in range(receives)]
     assert waiting_pops(world) == max(0, receives - 2)
@@ -181,7 +184,10 @@ def crowd(world: GrpcWorld, receives: int, poll_ms: int) -> list[Received]:
 
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 4), (4, 1), (4, 4)])
 def test_a_message_is_given_on_one_side_and_again_on_the_other(before: int, after: int) -> None:
-    """However many wait when it is given, and when it comes again: one of them has it, and all others wait on."""
+    """A message delivered on one side of the threshold is redelivered once on the other.
+
+    All other receives continue to wait.
+    """
     world = a_world(2, wake=True)
     given = crowd(world, before, POLL_MS)
     world.store(b"x", TAGS="Aa")

@@ -1,4 +1,4 @@
-"""Each request that the proxy answers by itself is in the journal, with the code and text that the client saw."""
+"""Every request that the proxy handles on its own is journaled with the code and text that the client gets."""
 
 from collections.abc import Callable, Mapping
 
@@ -20,25 +20,25 @@ _IN_POOLS = {rpc: pool for pool in Pool for rpc in pool.rpcs}
 
 
 def refused(world: GrpcWorld) -> list[Entry]:
-    """The refused requests of the journal."""
+    """Return the refused requests in the journal."""
     return [entry for entry in world.engine.journal if entry.event == "refused"]
 
 
 def outcome(entry: Entry) -> Rejection:
-    """The outcome of a refused request."""
+    """Return the outcome of a refused request."""
     assert isinstance(entry.outcome, Rejection)
     return entry.outcome
 
 
 def fields(entry: Entry) -> Mapping[str, str]:
-    """The fields of a refused request."""
+    """Return the fields of a refused request."""
     assert isinstance(entry.subject, RawRequest)
     return entry.subject.fields
 
 
 @pytest.mark.parametrize("rpc", _NAMED, ids=[rpc.name for rpc in _NAMED])
 def test_a_call_without_client_id_is_journaled(rpc: Rpc) -> None:
-    """CLIENT_ID_REQUIRED of any RPC is a line of the journal."""
+    """CLIENT_ID_REQUIRED of any RPC is journaled."""
     world = GrpcWorld()
     world.client("").start(rpc.name, rpc.request())
     (entry,) = refused(world)
@@ -49,7 +49,7 @@ def test_a_call_without_client_id_is_journaled(rpc: Rpc) -> None:
 @pytest.mark.parametrize("rpc", sorted(_IN_POOLS))
 @pytest.mark.parametrize("answers", [True, False])
 def test_flow_control_is_journaled(rpc: str, answers: bool) -> None:
-    """TOO_MANY_REQUESTS is a line of the journal, also where the proxy leaves the client without a response."""
+    """TOO_MANY_REQUESTS is journaled, even if the client gets no response."""
     config = ProxyConfig(grpc_request_refusals=_IN_POOLS[rpc].title, flow_limit_answer_enable=answers)
     world = GrpcWorld(proxy=config)
     request = next(each for each in RPCS if each.name == rpc).request()
@@ -62,7 +62,7 @@ def test_flow_control_is_journaled(rpc: str, answers: bool) -> None:
 
 @pytest.mark.parametrize("rpc", [rpc for rpc in RPCS if rpc.name != "Telemetry"], ids=lambda rpc: rpc.name)
 def test_authentication_is_journaled_without_the_signature(rpc: Rpc) -> None:
-    """UNAUTHORIZED of any RPC is a line of the journal, which names the user and masks the signature."""
+    """UNAUTHORIZED of any RPC is journaled with the user and a masked signature."""
     world = GrpcWorld(proxy=ProxyConfig(authentication_enabled=True))
     signed = "MQv2-HMAC-SHA1 Credential=ann/region/RocketMQ, SignedHeaders=x-mq-date-time, Signature=ABCDEF0123"
     world.client(authorization=signed).start(rpc.name, rpc.request())
@@ -187,7 +187,7 @@ _REFUSED: dict[str, tuple[Callable[[Client], object], str, str, dict[str, str]]]
 def test_refusals_of_the_proxy_are_journaled(
     act: Callable[[Client], object], label: str, name: str, shown: dict[str, str]
 ) -> None:
-    """The line has the RPC, the client, the code and text of the response, and the fields of the request."""
+    """A request that the proxy refuses is journaled with its RPC, client, response code, text and fields."""
     world = GrpcWorld()
     world.topic("T")
     world.topic("W", perm=2)
@@ -199,14 +199,14 @@ def test_refusals_of_the_proxy_are_journaled(
 
 
 def test_every_rpc_is_refused_in_one_of_these_tests() -> None:
-    """No RPC is missing from the table above."""
+    """The table above has every RPC."""
     assert {label for _, label, _, _ in _REFUSED.values()} | {"PullMessage", "UpdateOffset", "QueryOffset"} == {
         rpc.name for rpc in RPCS
     }
 
 
 def test_what_the_engine_refuses_is_journaled_once() -> None:
-    """A missing topic is the outcome of the operation, and no second line."""
+    """A missing topic is journaled once, as the outcome of the operation."""
     world = GrpcWorld()
     world.client().ask("QueryRoute", sv.QueryRouteRequest(topic=_TOPIC))
     (entry,) = world.engine.journal
@@ -215,7 +215,7 @@ def test_what_the_engine_refuses_is_journaled_once() -> None:
 
 
 def test_a_receive_that_finds_nothing_is_no_refusal() -> None:
-    """The end of a long poll is the outcome of its pops."""
+    """A receive that finds nothing is not journaled as refused: its pops have the outcome."""
     world = GrpcWorld()
     world.topic("T")
     world.consumer().receive(a_receive())
@@ -225,7 +225,7 @@ def test_a_receive_that_finds_nothing_is_no_refusal() -> None:
 
 @pytest.mark.parametrize("topics", [(), ("T",)])
 def test_heartbeats_of_producers_are_journaled(topics: tuple[str, ...]) -> None:
-    """A heartbeat is in the journal also when it tells the brokers nothing."""
+    """A producer's heartbeat is journaled, even if no broker gets it."""
     world = GrpcWorld()
     client = world.client()
     client.settle(publishing(*topics))
@@ -236,7 +236,7 @@ def test_heartbeats_of_producers_are_journaled(topics: tuple[str, ...]) -> None:
 
 
 def test_long_requests_are_shortened() -> None:
-    """A line holds at most 32 fields and 200 characters of each, whatever a client sends."""
+    """A journal line has at most 32 fields and 200 characters of each."""
     world = GrpcWorld()
     many = {f"key-{number:04}": "v" * 10_000 for number in range(500)}
     world.client().start("SendMessage", a_send(a_message("a b", user=many)))

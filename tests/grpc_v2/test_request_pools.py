@@ -1,4 +1,4 @@
-"""Pools of threads of the proxy: what waits for one, and what becomes of requests for which there is no room."""
+"""Thread pools of the proxy: waiting requests, and requests for which there is no room."""
 
 from typing import Any
 
@@ -15,26 +15,26 @@ ONE_PRODUCER: dict[str, Any] = {"grpc_producer_thread_pool_nums": 1, "grpc_produ
 
 
 def limited(**keys: Any) -> GrpcWorld:
-    """A world whose proxy has these keys, with topic T."""
+    """Return a world whose proxy has these keys, with topic T."""
     world = GrpcWorld(proxy=ProxyConfig(**keys))
     world.topic("T")
     return world
 
 
 def sent(client: Client) -> MemoryCall:
-    """A message on its way."""
+    """Start a send."""
     return client.start("SendMessage", a_send(a_message()))
 
 
 def status(call: MemoryCall) -> tuple[int, str]:
-    """What a send was told."""
+    """Return the status of a finished send."""
     assert call.finished
     response = sv.SendMessageResponse.FromString(call.sent[0])
     return response.status.code, response.status.message
 
 
 def test_nobody_waits_unless_something_keeps_threads() -> None:
-    """However few there are."""
+    """Without occupied threads no request waits, however few threads there are."""
     world = limited(**ONE_PRODUCER)
     client = world.client()
     assert [status(sent(client))[0] for _ in range(3)] == [pb.OK] * 3
@@ -42,7 +42,10 @@ def test_nobody_waits_unless_something_keeps_threads() -> None:
 
 @pytest.mark.parametrize("told", [True, False])
 def test_a_request_for_which_there_is_no_room(told: bool) -> None:
-    """5.3.3 gives it no answer; what waits is served in its turn, and other pools do not feel it."""
+    """A request without room gets no response in 5.3.3.
+
+    Waiting requests are served, and other pools are not affected.
+    """
     world = limited(grpc_request_times="producer=100", flow_limit_answer_enable=told, **ONE_PRODUCER)
     client = world.client()
     served, waits, too_many = (sent(client) for _ in range(3))
@@ -61,7 +64,7 @@ def test_a_request_for_which_there_is_no_room(told: bool) -> None:
 
 
 def test_a_receive_that_waits_for_messages_keeps_no_thread() -> None:
-    """One thread serves any number of them."""
+    """A waiting receive occupies no thread: one thread serves any number of them."""
     world = limited(
         grpc_request_times="consumer=10", grpc_consumer_thread_pool_nums=1, grpc_consumer_thread_queue_capacity=3
     )
@@ -75,7 +78,7 @@ def test_a_receive_that_waits_for_messages_keeps_no_thread() -> None:
 
 @pytest.mark.parametrize("pool", Pool)
 def test_requests_are_refused_on_demand(pool: Pool) -> None:
-    """Those of one pool, whatever they ask for, as soon as they have a client id."""
+    """A pool in grpcRequestRefusals rejects all its requests that have a client id."""
     world = limited(grpc_request_refusals=pool.title, flow_limit_answer_enable=True)
     requests: dict[str, Any] = {
         "QueryRoute": sv.QueryRouteRequest(),
@@ -92,7 +95,10 @@ def test_requests_are_refused_on_demand(pool: Pool) -> None:
 
 
 def test_an_end_keeps_its_thread_while_a_slave_is_waited_for() -> None:
-    """It is answered as done then; the next waits for the thread, and for one more there is no room."""
+    """EndTransaction occupies its thread while it waits for a slave.
+
+    The next request waits for the thread, and a further one is rejected.
+    """
     config = BrokerConfig(slave_timeout=2_000)
     proxy = ProxyConfig(
         grpc_transaction_thread_pool_nums=1,

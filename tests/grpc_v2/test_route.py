@@ -28,7 +28,7 @@ def assignment(world: GrpcWorld, topic: str = "T", group: str = "G") -> sv.Query
 
 
 def test_a_route_lists_the_queues(world: GrpcWorld) -> None:
-    """Each with its id, permission, types, and the address of its broker; the namespace is echoed."""
+    """A route has each queue with its id, permission, types and broker address, and echoes the namespace."""
     world.topic(queues=4)
     request = sv.QueryRouteRequest(topic=pb.Resource(name="T", resource_namespace="ns"))
     answer = world.client().ask("QueryRoute", request)
@@ -57,12 +57,12 @@ def test_a_route_lists_the_queues(world: GrpcWorld) -> None:
     ],
 )
 def test_permissions_of_queues(perm: int, read: int, write: int, expected: list[int]) -> None:
-    """Reading only, writing only, both, none, in this order."""
+    """Queues are listed read only, then write only, then both, then none."""
     assert list(queue_permissions(perm, read, write)) == expected
 
 
 def test_a_route_tells_permissions(world: GrpcWorld) -> None:
-    """Ids are counted over all of them."""
+    """Queue ids of a route count over all permissions."""
     world.topic(queues=4, write=2)
     assert [(queue.id, queue.permission) for queue in route(world).message_queues] == [(0, R), (1, R), (2, RW), (3, RW)]
 
@@ -73,13 +73,13 @@ def test_a_route_tells_permissions(world: GrpcWorld) -> None:
      ("TRANSACTION", [pb.TRANSACTION]), ("UNSPECIFIED", [0])],
 )  # fmt: skip
 def test_a_route_tells_the_types_that_a_topic_takes(world: GrpcWorld, kind: str, types: list[int]) -> None:
-    """Its attribute; NORMAL without one."""
+    """A route has the message type of its topic's attribute, NORMAL without one."""
     world.topic(kind=kind)
     assert list(route(world).message_queues[0].accept_message_types) == types
 
 
 def test_a_mixed_topic_takes_all_types() -> None:
-    """Where the broker allows such topics."""
+    """A MIXED topic accepts all types, if the broker allows such topics."""
     world = GrpcWorld(BrokerConfig(enable_mixed_message_type=True))
     world.topic(kind="MIXED")
     expected = [pb.NORMAL, pb.FIFO, pb.DELAY, pb.TRANSACTION]
@@ -88,13 +88,13 @@ def test_a_mixed_topic_takes_all_types() -> None:
 
 @pytest.mark.parametrize("topic", ["nowhere", "a|b", "%RETRY%g", "%DLQ%g"])
 def test_an_unknown_topic_is_not_found(world: GrpcWorld, topic: str) -> None:
-    """Nothing is created, in neither call."""
+    """An unknown topic returns TOPIC_NOT_FOUND in both calls and is not created."""
     for status in (route(world, topic).status, assignment(world, topic).status):
         assert (status.code, status.message) == (40402, no_route(topic))
 
 
 def test_routes_are_never_stale(world: GrpcWorld) -> None:
-    """Upstream answers from a cache for up to 20 s."""
+    """Routes are current. Upstream uses a cache for up to 20 s."""
     assert route(world).status.code == 40402
     world.topic()
     assert route(world).status.code == 20000
@@ -105,7 +105,7 @@ def test_routes_are_never_stale(world: GrpcWorld) -> None:
 
 
 def test_addresses_need_a_scheme(world: GrpcWorld) -> None:
-    """An address without a scheme is an exception of the proxy; an unknown scheme and no address are fine."""
+    """An address without a scheme returns an exception of the proxy. An unknown scheme and no address are accepted."""
     world.topic()
     endpoints = pb.Endpoints(addresses=[pb.Address(host="h", port=1)])
     status = route(world, endpoints=endpoints).status
@@ -123,14 +123,14 @@ def test_addresses_need_a_scheme(world: GrpcWorld) -> None:
     ("host", "scheme"), [("10.1.2.3", pb.IPv4), ("::1", pb.IPv6), ("localhost", pb.DOMAIN_NAME), ("1.2.3.four", 3)]
 )
 def test_the_scheme_of_an_address_follows_from_its_host(host: str, scheme: int) -> None:
-    """Clients insist on the right one."""
+    """The scheme of an address follows from its host; clients require the right one."""
     world = GrpcWorld(endpoint=lambda *_: (host, 1))
     world.topic()
     assert route(world).message_queues[0].broker.endpoints.scheme == scheme
 
 
 def test_the_host_is_told_what_the_request_says_was_dialled() -> None:
-    """The first of its addresses, or nothing; with the call, the broker's name and its id."""
+    """The endpoint function gets the call, the broker's name and id, and the first dialed address of the request."""
     asked: list[tuple[object, ...]] = []
 
     def endpoint(call: ServerCall, *of: object) -> tuple[str, int]:
@@ -151,7 +151,7 @@ def test_the_host_is_told_what_the_request_says_was_dialled() -> None:
 
 
 def test_slaves_are_listed_too() -> None:
-    """With their id and address."""
+    """A route lists slaves with their id and address."""
     world = GrpcWorld(BrokerConfig(), BrokerConfig(broker_id=1))
     world.topic()
     queues = route(world).message_queues
@@ -161,7 +161,7 @@ def test_slaves_are_listed_too() -> None:
 
 @pytest.mark.parametrize("group", ["G", "unknown", "g" * 121])
 def test_a_group_is_assigned_any_queue_of_each_broker(world: GrpcWorld, group: str) -> None:
-    """Id -1, without types; the same for everybody."""
+    """A group is assigned queue id -1 of each broker, without types. Every client gets the same assignment."""
     world.topic(queues=4)
     world.group()
     (assigned,) = assignment(world, group=group).assignments
@@ -173,7 +173,7 @@ def test_a_group_is_assigned_any_queue_of_each_broker(world: GrpcWorld, group: s
 
 @pytest.mark.parametrize(("read", "write", "count"), [(4, 4, 4), (2, 4, 2), (4, 2, 4)])
 def test_a_group_in_order_is_assigned_each_readable_queue(world: GrpcWorld, read: int, write: int, count: int) -> None:
-    """By its id."""
+    """An ordered group is assigned each readable queue by its id."""
     world.topic(queues=read, write=write)
     world.group(consume_message_orderly=True)
     queues = [assigned.message_queue for assigned in assignment(world).assignments]
@@ -181,7 +181,7 @@ def test_a_group_in_order_is_assigned_each_readable_queue(world: GrpcWorld, read
 
 
 def test_a_topic_that_cannot_be_read_is_not_assigned(world: GrpcWorld) -> None:
-    """FORBIDDEN; reading alone is enough."""
+    """An assignment for a topic without read permission returns FORBIDDEN. Read permission alone is enough."""
     world.topic("read", perm=4)
     assert assignment(world, "read").assignments[0].message_queue.permission == R
     for perm in (2, 0):
@@ -191,7 +191,7 @@ def test_a_topic_that_cannot_be_read_is_not_assigned(world: GrpcWorld) -> None:
 
 
 def test_the_counters_of_topics_are_bounded(world: GrpcWorld) -> None:
-    """10,000 topics have a counter of their own; the next one starts all counters anew."""
+    """10,000 topics have their own counters. The next topic resets all counters."""
     broker = world.engine.brokers[0]
     routes = Routes([broker], lambda *_: 6, lambda _: None, world.engine.chance.stream("counters"), lambda *_: ("h", 1))
     for number in range(10_001):

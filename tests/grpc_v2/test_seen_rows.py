@@ -1,4 +1,4 @@
-"""Rows of what a running 5.3.3 answered to clients that no other test asks: odd names, odd calls, odd expressions."""
+"""Responses seen on a running 5.3.3 that no other test covers: odd names, odd calls, odd expressions."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def an_assignment(group: str = "G") -> sv.QueryAssignmentRequest:
 def test_language_and_version_mean_nothing_to_most_calls(
     world: GrpcWorld, name: str, request_of: Message, metadata: dict[str, str]
 ) -> None:
-    """Nor does a deadline."""
+    """Most calls ignore language, version and a missing deadline."""
     world.topic()
     world.store(b"x")
     answer = world.client().ask(name, request_of, deadline_ms=None, **metadata)
@@ -48,7 +48,7 @@ def test_language_and_version_mean_nothing_to_most_calls(
 
 @pytest.mark.parametrize("metadata", [{"x_mq_language": ""}, {"x_mq_language": "KLINGON"}, {"x_mq_client_version": ""}])
 def test_language_and_version_mean_nothing_to_a_receive(world: GrpcWorld, metadata: dict[str, str]) -> None:
-    """As long as its deadline leaves time enough."""
+    """A receive ignores language and version, if its deadline is long enough."""
     world.topic()
     world.store(b"x")
     assert world.consumer().receive(a_receive(), **metadata).bodies == [b"x"]
@@ -56,20 +56,20 @@ def test_language_and_version_mean_nothing_to_a_receive(world: GrpcWorld, metada
 
 @pytest.mark.parametrize("settings", [publishing("T"), subscribing()])
 def test_settings_need_no_client_version(world: GrpcWorld, settings: pb.Settings) -> None:
-    """Only the language is looked at."""
+    """Settings need no client version; only the language is validated."""
     (command,) = world.client().settle(settings, x_mq_client_version="").commands
     assert command.status.code == 20000
 
 
 @pytest.mark.parametrize("topic", ["%LMQ%x", "%RETRY%x"])
 def test_prefixes_do_not_make_a_topic_known(world: GrpcWorld, topic: str) -> None:
-    """They are names like others."""
+    """A topic name with a system prefix is unknown like any other."""
     status = world.client().ask("QueryRoute", a_route(topic)).status
     assert (status.code, status.message) == (40402, no_route(topic))
 
 
 def test_a_dead_letter_queue_has_a_route(world: GrpcWorld) -> None:
-    """Once it is there."""
+    """An existing dead letter queue has a route."""
     world.topic("%DLQ%G")
     answer = world.client().ask("QueryRoute", a_route("%DLQ%G"))
     assert (answer.status.code, len(answer.message_queues)) == (20000, 1)
@@ -77,7 +77,7 @@ def test_a_dead_letter_queue_has_a_route(world: GrpcWorld) -> None:
 
 @pytest.mark.parametrize("scheme", [pb.DOMAIN_NAME, pb.IPv4, pb.IPv6])
 def test_a_route_shows_the_proxys_own_address(world: GrpcWorld, scheme: pb.AddressScheme) -> None:
-    """Whatever the client says it has dialled."""
+    """A route has the proxy's own address, not the address that the client dialed."""
     world.topic()
     request = a_route()
     request.endpoints.scheme = scheme
@@ -87,7 +87,7 @@ def test_a_route_shows_the_proxys_own_address(world: GrpcWorld, scheme: pb.Addre
 
 
 def test_groups_that_may_not_consume_are_assigned_all_the_same() -> None:
-    """A group that is switched off, and one that nobody may create."""
+    """A disabled group and a group that cannot be created get an assignment all the same."""
     world = GrpcWorld(BrokerConfig(auto_create_subscription_group=False))
     world.topic()
     world.group("GOff", consume_enable=False)
@@ -98,7 +98,10 @@ def test_groups_that_may_not_consume_are_assigned_all_the_same() -> None:
 
 
 class TestSeveralBrokers:
-    """What SDKs ask before they receive: simple consumers take queues of the route, push consumers assignments."""
+    """The requests of SDKs before a receive.
+
+    Simple consumers use queues of the route, push consumers use assignments.
+    """
 
     @pytest.fixture
     def world(self) -> GrpcWorld:
@@ -107,19 +110,19 @@ class TestSeveralBrokers:
         return world
 
     def test_a_route_lists_the_queues_of_all(self, world: GrpcWorld) -> None:
-        """Ids begin with each broker."""
+        """A route lists the queues of all brokers, with ids per broker."""
         queues = world.client().ask("QueryRoute", a_route()).message_queues
         assert [(queue.broker.name, queue.id) for queue in queues] == [
             (name, id_) for name in BROKERS for id_ in (0, 1)
         ]
 
     def test_a_group_is_assigned_any_queue_of_each(self, world: GrpcWorld) -> None:
-        """So that a push consumer has one poll for each broker."""
+        """A group is assigned any queue of each broker, so that a push consumer has one poll per broker."""
         assigned = world.client().ask("QueryAssignment", an_assignment()).assignments
         assert [(a.message_queue.broker.name, a.message_queue.id) for a in assigned] == [(name, -1) for name in BROKERS]
 
     def test_a_group_in_order_is_assigned_every_queue(self, world: GrpcWorld) -> None:
-        """Of every broker."""
+        """An ordered group is assigned every queue of every broker."""
         for broker in world.engine.brokers:
             world.broker = broker
             world.group(consume_message_orderly=True)
@@ -129,7 +132,7 @@ class TestSeveralBrokers:
 
     @pytest.mark.parametrize("rpc", ["QueryRoute", "QueryAssignment"])
     def test_who_receives_for_each_gets_all_messages(self, world: GrpcWorld, rpc: str) -> None:
-        """Each of them once, and every poll is empty in the end."""
+        """A client that receives from all queues or assignments gets every message once. Every poll is then empty."""
         for number in range(12):
             world.store(b"%d" % number, broker=number % 3, queue=number % 2)
         client = world.consumer()
@@ -149,7 +152,7 @@ class TestSeveralBrokers:
 
 @pytest.mark.parametrize("expression", ["*", "a = 0.0"])
 def test_expressions_that_5_3_3_does_not_compile(world: GrpcWorld, expression: str) -> None:
-    """A star, and a comparison with zero as a fraction."""
+    """A star and a comparison with a fractional zero do not compile, as in 5.3.3."""
     world.topic()
     status = world.consumer().receive(a_receive(expression=expression, kind=pb.SQL)).status
     assert (status.code, status.message) == CANNOT_PARSE
@@ -157,7 +160,7 @@ def test_expressions_that_5_3_3_does_not_compile(world: GrpcWorld, expression: s
 
 @pytest.mark.parametrize(("expression", "bodies"), [("a LIKE 'x%'", []), ("a = 1 foo", [b"one"])])
 def test_expressions_whose_rest_is_not_read(world: GrpcWorld, expression: str, bodies: list[bytes]) -> None:
-    """LIKE is no word of the language and matches nothing; what follows a whole expression is passed over."""
+    """LIKE is not a keyword and matches nothing. Text after a complete expression is ignored."""
     world.topic()
     world.store(b"one", a="1")
     world.store(b"x", a="xy")
@@ -167,7 +170,7 @@ def test_expressions_whose_rest_is_not_read(world: GrpcWorld, expression: str, b
 
 
 def test_a_receive_may_be_for_another_group_than_the_settings(world: GrpcWorld) -> None:
-    """Whose limit of attempts still counts."""
+    """A receive for another group than that of the settings succeeds; the limit of attempts is that of the settings."""
     world.topic()
     world.store(b"x")
     assert world.consumer(group="mine").receive(a_receive(group="other")).bodies == [b"x"]
@@ -175,14 +178,14 @@ def test_a_receive_may_be_for_another_group_than_the_settings(world: GrpcWorld) 
 
 @pytest.mark.parametrize("invisible_ms", [10_000, 43_200_000])
 def test_the_bounds_of_the_invisible_duration_are_fine(world: GrpcWorld, invisible_ms: int) -> None:
-    """10 s and 12 h."""
+    """An invisible duration of 10 s and one of 12 h are accepted."""
     world.topic()
     world.store(b"x")
     assert world.consumer().receive(a_receive(invisible_ms=invisible_ms)).bodies == [b"x"]
 
 
 class TestOrder:
-    """A group that consumes in order, one queue."""
+    """A group that consumes in order, with one queue."""
 
     @pytest.fixture
     def world(self, world: GrpcWorld) -> GrpcWorld:
@@ -197,7 +200,7 @@ class TestOrder:
         return [(message.body, message.system_properties.delivery_attempt) for message in received.messages]
 
     def test_a_batch_that_expires_wakes_who_waits(self, world: GrpcWorld) -> None:
-        """When its 10 s are over, although another attempt waits."""
+        """A batch that expires after 10 s wakes a waiting receive of another attempt."""
         client = world.consumer()
         client.receive(a_receive(attempt_id="x"))
         waiting = client.receive(a_receive(attempt_id="y", poll_ms=20_000))
@@ -207,7 +210,10 @@ class TestOrder:
         assert self.attempts(waiting) == [(b"1", 2), (b"2", 2)]
 
     def test_a_changed_time_brings_the_acknowledged_ones_again_too(self, world: GrpcWorld) -> None:
-        """The batch comes as a whole, because what is before an acknowledged message is still out."""
+        """After a changed duration ends, the batch is redelivered completely, with the acknowledged message.
+
+        The message before the acknowledged one is still in flight.
+        """
         client = world.consumer()
         first = client.receive(a_receive())
         change = sv.ChangeInvisibleDurationRequest(

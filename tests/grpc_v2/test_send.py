@@ -1,4 +1,4 @@
-"""SendMessage: each rule of the proxy with its code and text, in upstream's order, and where messages go."""
+"""SendMessage: each rule of the proxy with its code and text, in upstream's order, and the choice of queues."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def send(world: GrpcWorld, *messages: pb.Message) -> Any:
 
 
 def stored(world: GrpcWorld, topic: str = "T", queue: int = 0) -> list[Record]:
-    """The records of a queue."""
+    """Return the records of a queue."""
     result = world.ask(PullMessage("reader", topic, queue, 0, 32, 4, 0, 0, subscription="*"))
     assert isinstance(result, PullResult)
     return [decode(record) for record in result.records]
@@ -112,7 +112,7 @@ ACCEPTED: dict[str, pb.Message] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_message_that_breaks_a_rule_is_refused(world: GrpcWorld, case: str) -> None:
-    """Code and text are upstream's, there is no entry, and nothing is stored."""
+    """A message that breaks a rule returns upstream's code and text without an entry, and is not stored."""
     world.topic()
     message, code, text = REFUSED[case]
     answer = send(world, message)
@@ -122,7 +122,7 @@ def test_a_message_that_breaks_a_rule_is_refused(world: GrpcWorld, case: str) ->
 
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_a_message_within_the_rules_is_stored(world: GrpcWorld, case: str) -> None:
-    """The answer has one entry with the client's id."""
+    """A message within the rules is stored, and the response has one entry with the client's id."""
     world.topic()
     message = ACCEPTED[case]
     answer = send(world, message)
@@ -135,7 +135,7 @@ def test_a_message_within_the_rules_is_stored(world: GrpcWorld, case: str) -> No
 
 
 def test_rules_are_checked_in_upstreams_order(world: GrpcWorld) -> None:
-    """A message with every fault, repaired fault by fault, is refused for each in turn."""
+    """A message with every fault, fixed one by one, returns the code of each in upstream's order."""
     world.topic("F", kind="FIFO", perm=4)
     message = a_message(
         "F", b"", message_id="", tag="|", keys=[" "], message_group=" ", deliver_ms=START_MS + 2 * DAY_MS
@@ -169,7 +169,7 @@ def test_rules_are_checked_in_upstreams_order(world: GrpcWorld) -> None:
 
 
 def test_a_send_of_nothing_is_refused(world: GrpcWorld) -> None:
-    """An empty list is corrupted; an empty message has no topic; without system properties there is no id."""
+    """A send without messages, with an empty message, or without system properties is rejected."""
     world.topic()
     assert send(world).status.message == "no message to send"
     assert send(world).status.code == 40016
@@ -196,20 +196,26 @@ def test_a_send_of_nothing_is_refused(world: GrpcWorld) -> None:
 def test_a_message_of_another_type_than_its_topic_is_refused(
     world: GrpcWorld, topic_type: str, message: pb.Message, actual: str
 ) -> None:
-    """The message's properties decide what it is, its declared type counts for transactions only."""
+    """A message of another type than its topic is rejected. Its properties define the type.
+
+    The declared type matters only for transactions.
+    """
     world.topic(kind=topic_type)
     status = send(world, message).status
     assert (status.code, status.message) == (40014, type_conflict(topic_type or "NORMAL", actual))
 
 
 def test_a_group_and_a_timestamp_are_a_delayed_message(world: GrpcWorld) -> None:
-    """A DELAY topic takes it."""
+    """A message with a group and a timestamp is a delayed message, which a DELAY topic accepts."""
     world.topic(kind="DELAY")
     assert send(world, a_message(message_group="g", deliver_ms=START_MS - 1)).status.code == 20000
 
 
 def test_an_unknown_topic_is_of_no_type_and_is_not_created(world: GrpcWorld) -> None:
-    """Nothing is created through the proxy; retry and dead letter topics are not checked for their type."""
+    """A send to an unknown topic returns type UNSPECIFIED and does not create it.
+
+    Retry topics and dead letter queues have no type check.
+    """
     status = send(world, a_message("nowhere")).status
     assert (status.code, status.message) == (40014, type_conflict("UNSPECIFIED", "NORMAL"))
     assert world.broker.topics.find("nowhere") is None
@@ -220,14 +226,14 @@ def test_an_unknown_topic_is_of_no_type_and_is_not_created(world: GrpcWorld) -> 
 
 @pytest.mark.parametrize("perm", [4, 0])
 def test_a_topic_without_write_permission_takes_nothing(world: GrpcWorld, perm: int) -> None:
-    """FORBIDDEN, as a ProxyException."""
+    """A send to a topic without write permission returns FORBIDDEN, as a ProxyException."""
     world.topic(perm=perm)
     status = send(world, a_message()).status
     assert (status.code, status.message) == (40300, PROXY_EXCEPTION + "no writable queue")
 
 
 def test_a_change_of_the_topics_type_is_felt_by_the_next_send(world: GrpcWorld) -> None:
-    """There is no cache."""
+    """A change of the topic's type applies to the next send, because there is no cache."""
     world.topic()
     assert send(world, a_message(message_group="g")).status.code == 40014
     world.topic(kind="FIFO")
@@ -235,7 +241,7 @@ def test_a_change_of_the_topics_type_is_felt_by_the_next_send(world: GrpcWorld) 
 
 
 def test_what_a_record_is_stored_with(world: GrpcWorld) -> None:
-    """Id, tag, keys, producer group, born host and time are properties; the socket's address is the record's host."""
+    """A record has id, tag, keys, producer group, born host and time as properties, and the socket's address."""
     world.topic()
     message = a_message(
         tag="tag", keys=["k1", "k2"], user={"u": "v"}, born_host="laptop", trace_context="tc", body_encoding=pb.GZIP
@@ -254,14 +260,14 @@ def test_what_a_record_is_stored_with(world: GrpcWorld) -> None:
 
 
 def test_without_a_born_host_it_is_the_clients_address(world: GrpcWorld) -> None:
-    """The address of the connection, port included."""
+    """Without a born host, it is the client's address with its port."""
     world.topic()
     send(world, a_message())
     assert stored(world)[0].property_map()["__BORNHOST"] == "10.0.0.7:40000"
 
 
 def test_messages_go_to_each_queue_in_turn(world: GrpcWorld) -> None:
-    """Round robin from a random start; the client's queue id plays no part."""
+    """Messages go to the queues in rotation from a random start. The client's queue id is ignored."""
     world.topic(queues=4)
     for _ in range(8):
         send(world, a_message(queue_id=2))
@@ -269,7 +275,7 @@ def test_messages_go_to_each_queue_in_turn(world: GrpcWorld) -> None:
 
 
 def test_a_message_group_always_goes_to_the_same_queue(world: GrpcWorld) -> None:
-    """By a consistent hash of its name over the writable queues."""
+    """Messages of a message group go to one queue, by a consistent hash over the writable queues."""
     world.topic(queues=8, kind="FIFO")
     for group in ("orders-1", "orders-2", "orders-3"):
         for number in range(3):
@@ -283,7 +289,7 @@ def test_a_message_group_always_goes_to_the_same_queue(world: GrpcWorld) -> None
 
 @pytest.mark.parametrize("buckets", [1, 2, 3, 8, 1000])
 def test_the_consistent_hash_moves_few_keys(buckets: int) -> None:
-    """Each key stays or goes to the new bucket when one more bucket comes (the law of jump hashing)."""
+    """A key stays or moves to the new bucket when a bucket is added (the law of jump hashing)."""
     for key in range(-300, 300):
         before, after = consistent_hash(key, buckets), consistent_hash(key, buckets + 1)
         assert 0 <= before < buckets
@@ -307,7 +313,7 @@ def test_a_message_group_has_the_queue_that_upstream_gives_it(group: str, queues
 
 
 def test_a_batch_is_stored_under_the_first_messages_id_and_answered_once(world: GrpcWorld) -> None:
-    """One entry with an id of the proxy's own; every message carries the first one's id and properties."""
+    """A batch returns one entry with a new id, and every message has the first one's id and properties."""
     world.topic()
     first = a_message(body=b"1", message_id="first", user={"a": "1"})
     second = a_message(body=b"2", message_id="second", user={"b": "2"})
@@ -323,7 +329,7 @@ def test_a_batch_is_stored_under_the_first_messages_id_and_answered_once(world: 
 
 
 def test_a_batch_is_of_one_topic(world: GrpcWorld) -> None:
-    """The namespace counts; an earlier fault of an earlier message is told first."""
+    """A batch with several topics is rejected. The namespace counts, and earlier faults have precedence."""
     world.topic()
     world.topic("U")
     for other in (a_message("U"), a_message(namespace="ns")):
@@ -333,7 +339,7 @@ def test_a_batch_is_of_one_topic(world: GrpcWorld) -> None:
 
 
 def test_one_bad_message_keeps_the_whole_batch_out(world: GrpcWorld) -> None:
-    """Nothing is stored; the type is looked at in the first message alone."""
+    """An invalid message in a batch rejects the whole batch. Only the first message's type is checked."""
     world.topic()
     assert send(world, a_message(), a_message(tag=" ")).status.code == 40004
     assert stored(world) == []
@@ -341,7 +347,7 @@ def test_one_bad_message_keeps_the_whole_batch_out(world: GrpcWorld) -> None:
 
 
 def test_half_messages_cannot_be_sent_as_a_batch(world: GrpcWorld) -> None:
-    """The broker refuses it, which is INTERNAL_SERVER_ERROR with its remark."""
+    """A batch of half messages is rejected by the broker: INTERNAL_SERVER_ERROR with its remark."""
     world.topic(kind="TRANSACTION")
     status = send(world, *[a_message(message_type=pb.TRANSACTION)] * 2).status
     assert (status.code, status.message) == (
@@ -352,7 +358,7 @@ def test_half_messages_cannot_be_sent_as_a_batch(world: GrpcWorld) -> None:
 
 
 def test_a_batch_that_is_too_large_is_refused(world: GrpcWorld) -> None:
-    """By an exception of the broker, worded as the proxy words exceptions."""
+    """A batch that is too large is rejected with an exception of the broker in the proxy's form."""
     world.topic()
     status = send(world, *[a_message(body=bytes(2_000_000))] * 3).status
     assert (status.code, status.message) == (
@@ -363,7 +369,7 @@ def test_a_batch_that_is_too_large_is_refused(world: GrpcWorld) -> None:
 
 
 def test_a_broker_that_takes_no_half_messages_says_so() -> None:
-    """Its remark comes through."""
+    """A broker that rejects half messages returns its remark."""
     world = GrpcWorld(BrokerConfig(reject_transaction_message=True))
     world.topic(kind="TRANSACTION")
     status = send(world, a_message(message_type=pb.TRANSACTION)).status
@@ -372,7 +378,7 @@ def test_a_broker_that_takes_no_half_messages_says_so() -> None:
 
 
 def test_several_brokers_share_the_messages() -> None:
-    """The queues of all masters take part, and a receive names the broker it wants."""
+    """Messages go to the queues of all masters, and a receive gets those of the named broker."""
     world = GrpcWorld(BrokerConfig(), BrokerConfig(broker_name="broker-b"))
     for broker in world.engine.brokers:
         world.broker = broker
@@ -389,7 +395,7 @@ def test_several_brokers_share_the_messages() -> None:
 
 @pytest.mark.parametrize(("most", "code"), [(13, pb.OK), (12, pb.MESSAGE_PROPERTIES_TOO_LARGE)])
 def test_properties_may_be_as_large_as_the_limit(most: int, code: int) -> None:
-    """Names and values of user properties, the tag, and the keys count."""
+    """User properties, tag and keys together may be as large as the limit."""
     world = GrpcWorld(proxy=ProxyConfig(max_user_property_size=most))
     world.topic()
     message = a_message(user={"ab": "cde"}, tag="tag", keys=["k1", "k2", "k"])

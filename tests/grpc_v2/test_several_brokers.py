@@ -1,4 +1,4 @@
-"""A proxy in front of several brokers: which of them it asks, and what clients are told of one that is down."""
+"""A proxy in front of several brokers: the queried brokers, and responses when one of them is down."""
 
 import pytest
 from grpc_texts import PROXY_EXCEPTION
@@ -14,7 +14,7 @@ ENDPOINTS = pb.Endpoints(scheme=pb.IPv4, addresses=[pb.Address(host="127.0.0.1",
 
 
 def make_world(slaves: int = 0, **keys: object) -> GrpcWorld:
-    """Masters broker-a and broker-b with a topic of two queues; keys are by attribute name."""
+    """Return a world with masters broker-a and broker-b and a topic of two queues. Keys are attribute names."""
     masters = [BrokerConfig(broker_name=name) for name in ("broker-a", "broker-b")]
     copies = [
         BrokerConfig(broker_name=master.broker_name, broker_id=number, broker_role="SLAVE")
@@ -35,18 +35,18 @@ def world() -> GrpcWorld:
 
 
 def held(world: GrpcWorld) -> list[int]:
-    """How many messages each broker has of the topic."""
+    """Return the number of messages of the topic on each broker."""
     return [sum(queue.max_offset for queue in broker.store.queues_of("T")) for broker in world.engine.brokers]
 
 
 def sent(world: GrpcWorld, count: int) -> list[int]:
-    """The codes of so many sends."""
+    """Send messages and return the codes."""
     answers = [world.client().ask("SendMessage", a_send(a_message())) for _ in range(count)]
     return [answer.status.code for answer in answers]
 
 
 def test_sends_go_to_brokers_that_run(world: GrpcWorld) -> None:
-    """When none does, it is as if there were no topic."""
+    """Sends go to running brokers. Without any, they fail as if the topic did not exist."""
     world.engine.stop(world.engine.brokers[1])
     assert sent(world, 4) == [pb.OK] * 4
     assert held(world) == [4, 0]
@@ -59,7 +59,7 @@ def test_sends_go_to_brokers_that_run(world: GrpcWorld) -> None:
 
 
 def test_sends_avoid_a_broker_whose_write_permission_was_wiped(world: GrpcWorld) -> None:
-    """In front of several brokers the proxy goes by the name server; receives take no notice."""
+    """Sends avoid a broker whose write permission was removed on the name server. Receives ignore it."""
     sent(world, 4)
     world.engine.ask(world.engine.name_server, SetPermOfBroker("broker-a", add=False))
     sent(world, 4)
@@ -70,7 +70,7 @@ def test_sends_avoid_a_broker_whose_write_permission_was_wiped(world: GrpcWorld)
 
 
 def test_routes_and_assignments_follow(world: GrpcWorld) -> None:
-    """A broker that is down is in neither; with its slave alone a broker name has queues, but none to receive from."""
+    """A broker that is down is in neither routes nor assignments. A slave alone is in routes only."""
     world = make_world(slaves=1)
     world.engine.stop(world.engine.brokers[1])
     topic = pb.Resource(name="T")
@@ -86,7 +86,10 @@ def test_routes_and_assignments_follow(world: GrpcWorld) -> None:
 
 
 def test_a_slave_that_runs_alone_gives_nothing() -> None:
-    """It could keep no receipt: who names its broker is served by others, and goes on there when its master is back."""
+    """A slave without its master delivers nothing: a receive that names it is served by others.
+
+    It continues there when its master is running again.
+    """
     world = make_world(slaves=1)
     client = world.client()
     for broker in (0, 1):
@@ -96,7 +99,7 @@ def test_a_slave_that_runs_alone_gives_nothing() -> None:
     assert before.bodies == [b"first of 1"]
     master, slave = world.engine.brokers[1], world.engine.broker("broker-b", 1)
     assert slave is not None
-    world.advance(70_000)  # by then the slave knows topic and group
+    world.advance(70_000)  # by then the slave has the topic and the group
     world.engine.stop(master)
     assert slave.store.max_offset("T", 0) == 2
     assert set(client.receive(a_receive(broker="broker-b", queue_id=-1)).bodies) == {b"first of 0", b"second of 0"}
@@ -115,7 +118,7 @@ def test_a_slave_that_runs_alone_gives_nothing() -> None:
 
 
 def test_whom_a_master_would_send_to_its_slave_the_proxy_serves_there() -> None:
-    """A group that shall read from a slave pops from the master all the same: a pop suggests nobody else."""
+    """A group that should read from a slave pops from the master, because a pop response never suggests a slave."""
     world = make_world(slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
     group = GroupConfig("G", broker_id=1, which_broker_when_consume_slowly=1)
     for broker in world.engine.brokers[:2]:
@@ -131,7 +134,10 @@ def test_whom_a_master_would_send_to_its_slave_the_proxy_serves_there() -> None:
 
 @pytest.mark.parametrize("threshold", [0, 10], ids=("pop", "notification"))
 def test_who_waits_at_a_broker_that_stops_is_told(threshold: int) -> None:
-    """With an error, so that it asks again, by then somewhere else; who waits at others waits on."""
+    """A receive that waits on a broker that stops gets an error and can be repeated elsewhere.
+
+    Receives on other brokers continue to wait.
+    """
     world = make_world()
     world.config.pop_with_notify_threshold = threshold
     here = world.client("here").receive(a_receive(broker="broker-a", queue_id=-1, poll_ms=10_000))
@@ -148,7 +154,7 @@ def test_who_waits_at_a_broker_that_stops_is_told(threshold: int) -> None:
 
 
 def test_who_waits_at_all_brokers_waits_on_at_the_others() -> None:
-    """A receive that all brokers can serve ends with an error when the last of them has stopped."""
+    """A receive that all brokers can serve ends with an error only when the last broker stops."""
     world = make_world()
     world.config.receive_from_all_brokers = True
     waiting = world.client().receive(a_receive(broker="", queue_id=-1, poll_ms=10_000))
@@ -159,7 +165,7 @@ def test_who_waits_at_all_brokers_waits_on_at_the_others() -> None:
 
 
 def test_a_message_stays_with_its_broker(world: GrpcWorld) -> None:
-    """It can be acknowledged there alone: not while that broker is down, and then it comes again from there."""
+    """A message can be acknowledged only on its broker. If that is down, it is redelivered from there later."""
     world.store(b"m", broker=1)
     received = world.client().receive(a_receive(broker="broker-b", queue_id=-1))
     world.engine.stop(world.engine.brokers[1])
@@ -172,7 +178,7 @@ def test_a_message_stays_with_its_broker(world: GrpcWorld) -> None:
 
 
 def test_messages_that_are_renewed_survive_a_broker_that_is_down() -> None:
-    """The proxy renews no more what is at a broker that refuses; the message comes again when that is back."""
+    """A message on a broker that is down is not renewed. It is redelivered when the broker is running again."""
     world = make_world()
     client = world.client("consumer")
     client.settle(subscribing("G", "T", push=True))
@@ -190,7 +196,7 @@ def test_messages_that_are_renewed_survive_a_broker_that_is_down() -> None:
 
 
 def test_a_send_that_waits_for_slaves_in_vain() -> None:
-    """SLAVE_PERSISTENCE_TIMEOUT after slaveTimeout; the message is stored."""
+    """A send that waits for slaves returns SLAVE_PERSISTENCE_TIMEOUT after slaveTimeout, and the message is stored."""
     world = make_world(broker_role="SYNC_MASTER", in_sync_replicas=2)
     call = world.client().start("SendMessage", a_send(a_message()))
     assert not call.finished
@@ -202,7 +208,7 @@ def test_a_send_that_waits_for_slaves_in_vain() -> None:
 
 
 def test_a_send_that_waits_is_told_when_its_broker_stops() -> None:
-    """Although the proxy goes on."""
+    """A waiting send gets an error when its broker stops, although the proxy continues."""
     world = make_world(broker_role="SYNC_MASTER", in_sync_replicas=2)
     call = world.client().start("SendMessage", a_send(a_message()))
     for broker in world.engine.brokers:
@@ -212,7 +218,7 @@ def test_a_send_that_waits_is_told_when_its_broker_stops() -> None:
 
 
 def test_every_receipt_goes_back_to_its_broker(world: GrpcWorld) -> None:
-    """One acknowledgement of messages of both brokers is done at both, and a change hides where the message lies."""
+    """An acknowledgement or change of messages of two brokers is applied on both."""
     for broker in (0, 1):
         world.store(b"done %d" % broker, broker=broker)
         world.store(b"hidden %d" % broker, broker=broker)
@@ -243,7 +249,7 @@ def test_every_receipt_goes_back_to_its_broker(world: GrpcWorld) -> None:
 
 
 def test_a_handle_of_a_broker_that_nobody_knows(world: GrpcWorld) -> None:
-    """Is invalid in front of several brokers; the proxy of one takes any name for its own."""
+    """A handle of an unknown broker is invalid with several brokers. With one broker, any name is accepted."""
     alone = GrpcWorld()
     alone.topic_everywhere(queues=1)
     for one, expected in ((world, pb.INVALID_RECEIPT_HANDLE), (alone, pb.OK)):
@@ -260,7 +266,10 @@ def test_a_handle_of_a_broker_that_nobody_knows(world: GrpcWorld) -> None:
 
 
 def test_an_order_topic_is_fixed_to_its_brokers() -> None:
-    """Sends go to the brokers and queues of its order configuration alone, whatever may be written to."""
+    """Sends to an order topic go only to the brokers and queues of its order configuration.
+
+    Permissions do not matter.
+    """
     world = make_world()
     world.engine.name_server.config.order_message_enable = True
     names = world.engine.name_server
@@ -276,7 +285,7 @@ def test_an_order_topic_is_fixed_to_its_brokers() -> None:
 
 
 def test_a_message_group_stays_in_one_queue(world: GrpcWorld) -> None:
-    """Of all queues of all brokers, also after others came and went; while its broker is down it has another one."""
+    """A message group stays in one queue of all brokers. While its broker is down, it uses another one."""
     world = make_world()
     world.topic_everywhere("F", queues=2, kind="FIFO")
 
@@ -298,7 +307,7 @@ def test_a_message_group_stays_in_one_queue(world: GrpcWorld) -> None:
 
 @pytest.mark.parametrize("unreadable", [0, 1])
 def test_a_broker_that_is_not_readable_is_left_out_of_assignments(unreadable: int) -> None:
-    """The brokers behind it are assigned."""
+    """A broker without read permission is omitted from assignments; the brokers after it are assigned."""
     world = make_world()
     broker = world.engine.brokers[unreadable]
     world.engine.ask(broker, CreateTopic(TopicConfig("T", 2, 2, 2)))

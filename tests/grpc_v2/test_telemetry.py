@@ -1,4 +1,4 @@
-"""Telemetry: settings and their answers, refusals, second answers, and whose stream a check goes to."""
+"""Telemetry: settings and their responses, errors, repeated responses, and the stream that a check uses."""
 
 import re
 from typing import Any
@@ -18,7 +18,7 @@ LEVELS_S = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200,
 
 
 def answer(stream: Stream) -> pb.Settings:
-    """The settings of the only answer so far."""
+    """Return the settings of the only response so far."""
     (command,) = stream.commands
     assert (command.status.code, command.status.message) == (20000, "OK")
     assert stream.call.status is None
@@ -27,7 +27,7 @@ def answer(stream: Stream) -> pb.Settings:
 
 @pytest.mark.parametrize("topics", [[], ["T"], ["unknown-1", "unknown-2"]])
 def test_a_producer_is_told_its_backoff_and_limits(world: GrpcWorld, topics: list[str]) -> None:
-    """Its own settings come back with attempts, an exponential backoff, the largest body, and an empty metric."""
+    """A producer gets its settings with attempts, an exponential backoff, the largest body, and an empty metric."""
     settings = publishing(*topics)
     settings.access_point.scheme = pb.IPv4
     settings.access_point.addresses.add(host="127.0.0.1", port=9)
@@ -49,7 +49,7 @@ def test_a_producer_is_told_its_backoff_and_limits(world: GrpcWorld, topics: lis
 @pytest.mark.parametrize("client_type", [pb.PUSH_CONSUMER, pb.SIMPLE_CONSUMER])
 @pytest.mark.parametrize("known", [True, False])
 def test_a_consumer_is_told_its_backoff_and_polls(world: GrpcWorld, client_type: int, known: bool) -> None:
-    """17 attempts, upstream's eighteen delays, batches of 32, polls of 20 s."""
+    """A consumer gets 17 attempts, upstream's eighteen delays, batches of 32, and polls of 20 s."""
     if known:
         world.group()
     settings = subscribing(client_type=client_type)
@@ -67,7 +67,7 @@ def test_a_consumer_is_told_its_backoff_and_polls(world: GrpcWorld, client_type:
 
 
 def test_a_known_group_overrules_its_client(world: GrpcWorld) -> None:
-    """A group that nobody knows yet lets the client's own values stand."""
+    """The settings of a known group override those of its client. For an unknown group the client's values stay."""
     settings = subscribing(fifo=True, poll_s=7)
     got = answer(world.client("before").settle(settings)).subscription
     assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (True, 7, 32)
@@ -77,7 +77,7 @@ def test_a_known_group_overrules_its_client(world: GrpcWorld) -> None:
 
 
 def test_a_group_in_order_says_so(world: GrpcWorld) -> None:
-    """Whatever the client sent."""
+    """A client of an ordered group gets fifo=true, even if it sent false."""
     world.group(consume_message_orderly=True)
     assert answer(world.client().settle(subscribing(fifo=False))).subscription.fifo
 
@@ -93,7 +93,7 @@ def test_a_group_in_order_says_so(world: GrpcWorld) -> None:
 def test_the_retry_policy_of_a_group_is_passed_on(
     world: GrpcWorld, fields: dict[str, Any], attempts: int, delays_s: object
 ) -> None:
-    """Exponential or a list, with one attempt more than retries."""
+    """A client gets its group's retry policy, exponential or a list, with one attempt more than retries."""
     world.group(**fields)
     policy = answer(world.client().settle(subscribing())).backoff_policy
     assert policy.max_attempts == attempts
@@ -105,7 +105,7 @@ def test_the_retry_policy_of_a_group_is_passed_on(
 
 
 def test_the_configuration_can_shorten_what_consumers_are_told(world: GrpcWorld) -> None:
-    """Keys for test suites that cannot wait, whatever the group's policy is."""
+    """Configuration keys shorten the delays and polls that consumers get, also against the group's policy."""
     world.group(retry_policy=RetryPolicy("EXPONENTIAL"))
     world.config.set("pushedLongPollingTimeoutMillis", "2000")
     world.config.set("pushedConsumerBackoff", "1s 2m")
@@ -115,7 +115,7 @@ def test_the_configuration_can_shorten_what_consumers_are_told(world: GrpcWorld)
 
 
 def test_each_settings_command_is_answered(world: GrpcWorld) -> None:
-    """A resend on the stream, and a second stream of the same client."""
+    """Each settings command gets a response, also a repeated one and one on a second stream."""
     client = world.client()
     first = client.settle(publishing("T"))
     first.send(sv.TelemetryCommand(settings=publishing("T", "U")))
@@ -127,7 +127,7 @@ def test_each_settings_command_is_answered(world: GrpcWorld) -> None:
 
 
 def test_the_first_settings_of_a_stream_are_answered_again(world: GrpcWorld) -> None:
-    """For clients that lose an answer that comes before they listen; the answer is what holds then."""
+    """The response to the first settings of a stream is repeated, with the values current at that time."""
     stream = world.client().settle(publishing("T"))
     world.advance(99)
     assert len(stream.commands) == 1
@@ -141,7 +141,7 @@ def test_the_first_settings_of_a_stream_are_answered_again(world: GrpcWorld) -> 
 
 
 def test_a_stream_that_has_ended_gets_no_more_answers(world: GrpcWorld) -> None:
-    """Nor does a configuration without times give any."""
+    """A stream that has ended gets no repeated responses, nor does a stream without configured times."""
     stream = world.client().settle(publishing("T"))
     stream.half_close()
     world.config.settings_push_again_millis = ""
@@ -158,7 +158,7 @@ def test_a_stream_that_has_ended_gets_no_more_answers(world: GrpcWorld) -> None:
     ],
 )
 def test_lists_in_the_configuration_are_read_at_the_start(name: str, value: str, text: str) -> None:
-    """A wrong one is told in one sentence."""
+    """An invalid list in the configuration raises ConfigError at the start."""
     config = ProxyConfig()
     config.set(name, value)
     with pytest.raises(ConfigError, match=re.escape(text)):
@@ -176,7 +176,7 @@ def test_lists_in_the_configuration_are_read_at_the_start(name: str, value: str,
     ],
 )
 def test_other_commands_change_nothing(world: GrpcWorld, command: sv.TelemetryCommand) -> None:
-    """The stream stays open and silent."""
+    """Other commands are ignored, and the stream stays open."""
     stream = world.client().telemetry(command)
     assert (stream.commands, stream.call.status) == ([], None)
 
@@ -198,7 +198,7 @@ def test_other_commands_change_nothing(world: GrpcWorld, command: sv.TelemetryCo
 def test_settings_that_mean_nothing_end_the_stream(
     world: GrpcWorld, settings: pb.Settings, status: int, text: str
 ) -> None:
-    """With upstream's gRPC status and text, and no session."""
+    """Invalid settings end the stream with upstream's gRPC status and text, without a session."""
     call = world.client().settle(settings).call
     assert (call.status, call.text, call.sent) == (status, text, [])
     assert len(world.service.sessions) == 0
@@ -216,14 +216,14 @@ def test_settings_that_mean_nothing_end_the_stream(
     ],
 )
 def test_settings_that_are_odd_are_taken(world: GrpcWorld, settings: pb.Settings) -> None:
-    """A producer's type, a consumer's topics and its expressions are not looked at closely."""
+    """Odd settings are accepted: a producer's type, a consumer's topics and its expressions are not validated."""
     answer(world.client().settle(settings))
 
 
 @pytest.mark.parametrize("language", ["", "KLINGON", "java"])
 @pytest.mark.parametrize("settings", [publishing("T"), subscribing()])
 def test_an_unknown_language_ends_the_stream(world: GrpcWorld, language: str, settings: pb.Settings) -> None:
-    """Its case matters; a producer of no topics is not asked."""
+    """An unknown language ends the stream. It is case-sensitive, and not validated for a producer without topics."""
     client = world.client()
     call = client.settle(settings, x_mq_language=language).call
     text = f"{FAILED}No enum constant org.apache.rocketmq.remoting.protocol.LanguageCode.{language}"
@@ -233,12 +233,12 @@ def test_an_unknown_language_ends_the_stream(world: GrpcWorld, language: str, se
 
 @pytest.mark.parametrize("language", ["JAVA", "HTTP", "GO", "PYTHON", "RUST", "NODE_JS"])
 def test_languages_of_the_sdks_are_known(world: GrpcWorld, language: str) -> None:
-    """Node.js calls itself HTTP."""
+    """The languages of the SDKs are valid. Node.js uses HTTP."""
     answer(world.client().settle(subscribing(), x_mq_language=language))
 
 
 def test_a_half_close_ends_the_stream_well(world: GrpcWorld) -> None:
-    """And the session goes on."""
+    """A half-close ends the stream with OK, and the session continues."""
     stream = world.client("c").settle(subscribing())
     stream.half_close()
     assert stream.call.status == 0
@@ -246,7 +246,7 @@ def test_a_half_close_ends_the_stream_well(world: GrpcWorld) -> None:
 
 
 def test_a_consumer_is_registered_with_its_subscriptions(world: GrpcWorld) -> None:
-    """At every broker, by its client id, without creating its group or a retry topic."""
+    """A consumer is registered on every broker by its client id, without creating its group or a retry topic."""
     world.consumer("c", push=True)
     registered = world.broker.clients.consumers["G"]
     assert registered.client_ids() == ["c"]
@@ -257,13 +257,13 @@ def test_a_consumer_is_registered_with_its_subscriptions(world: GrpcWorld) -> No
 
 
 def test_a_producer_is_registered_in_the_groups_named_like_its_topics(world: GrpcWorld) -> None:
-    """Each topic once."""
+    """A producer is registered in the groups named like its topics, each once."""
     world.producer("p", "T", "U", "T")
     assert sorted(world.broker.clients.producers) == ["T", "U"]
 
 
 def test_a_client_that_is_silent_and_gone_is_forgotten(world: GrpcWorld) -> None:
-    """130 s after the last sign of it; as long as a stream is open it is not."""
+    """A client without a stream expires 130 s after its last heartbeat. With an open stream it does not."""
     quiet, open_one = world.client("quiet"), world.client("open")
     quiet.settle(subscribing()).call.cancel()
     stream = open_one.settle(subscribing())
@@ -281,7 +281,7 @@ def test_a_client_that_is_silent_and_gone_is_forgotten(world: GrpcWorld) -> None
 
 
 def test_receives_are_no_sign_of_a_client(world: GrpcWorld) -> None:
-    """One that has lost its stream and goes on receiving is forgotten like one that is silent."""
+    """Receives do not keep a session alive: a client without a stream expires like a silent one."""
     world.topic()
     client = world.client()
     client.settle(subscribing()).call.cancel()
@@ -292,7 +292,7 @@ def test_receives_are_no_sign_of_a_client(world: GrpcWorld) -> None:
 
 
 def test_a_closed_service_leaves_no_timer_behind(world: GrpcWorld) -> None:
-    """The host can stop at any time."""
+    """After the service is closed, no timer and no session is left."""
     world.client().settle(subscribing()).call.cancel()
     world.service.close()
     assert [timer.kind for timer in world.engine.scheduler.scheduled() if timer.kind == "grpc session"] == []
@@ -300,7 +300,7 @@ def test_a_closed_service_leaves_no_timer_behind(world: GrpcWorld) -> None:
 
 
 def test_a_poll_of_a_client_survives_its_stream(world: GrpcWorld) -> None:
-    """Telemetry and receives may come through different connections."""
+    """A poll continues after its client's stream closed, because both may use different connections."""
     world.topic()
     client = world.client()
     stream = client.settle(subscribing())

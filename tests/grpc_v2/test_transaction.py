@@ -41,16 +41,16 @@ def end(client: Client, transaction_id: str = "tx-1", resolution: int = pb.COMMI
 
 
 def visible(world: GrpcWorld, topic: str = "T") -> list[bytes]:
-    """What a new group finds."""
+    """Return the messages that a new group receives."""
     return world.consumer("reader", "readers", topic).receive(a_receive(topic, "readers")).bodies
 
 
 class TestEndTransaction:
-    """The producer decides."""
+    """A producer ends its transactions."""
 
     @pytest.mark.parametrize("source", [0, pb.SOURCE_CLIENT, pb.SOURCE_SERVER_CHECK])
     def test_a_commit_makes_the_message_visible(self, world: GrpcWorld, source: int) -> None:
-        """Whoever it says it comes from; before that nobody sees it."""
+        """A committed message becomes visible for any source in the request. Before that it is invisible."""
         producer = world.producer("p", "T")
         half(producer)
         assert visible(world) == []
@@ -60,7 +60,7 @@ class TestEndTransaction:
         assert message.user_properties["__transactionId__"] == "tx-1"
 
     def test_a_rollback_takes_it_away(self, world: GrpcWorld) -> None:
-        """For good: it is not checked either."""
+        """A rolled back message is neither delivered nor checked."""
         producer = world.client("p")
         stream = producer.settle(publishing("T"))
         half(producer)
@@ -70,7 +70,7 @@ class TestEndTransaction:
         assert checks(stream) == []
 
     def test_a_transaction_ends_once(self, world: GrpcWorld) -> None:
-        """Any resolution uses it up; another client may do it."""
+        """Any resolution consumes the transaction id, also from another client. A second end fails."""
         producer = world.producer("p", "T")
         for number, resolution in enumerate((pb.COMMIT, pb.ROLLBACK, 0, 9)):
             half(producer, f"tx-{number}")
@@ -79,7 +79,7 @@ class TestEndTransaction:
         assert visible(world) == [b"half"]
 
     def test_a_transaction_can_be_ended_for_thirty_seconds(self, world: GrpcWorld) -> None:
-        """Not longer."""
+        """A transaction can be ended for thirty seconds and not longer."""
         client = world.client()
         half(client, "in-time")
         half(client, "late")
@@ -90,18 +90,18 @@ class TestEndTransaction:
 
     @pytest.mark.parametrize(("transaction_id", "topic"), [("unknown", "T"), ("tx-1", "N"), ("tx-1", "nowhere")])
     def test_what_was_never_begun_cannot_be_ended(self, world: GrpcWorld, transaction_id: str, topic: str) -> None:
-        """Ids belong to topics."""
+        """The end of an unknown transaction fails. Transaction ids belong to topics."""
         half(world.client())
         assert end(world.client(), transaction_id, topic=topic) == NOT_FOUND
 
     @pytest.mark.parametrize("transaction_id", ["", "  "])
     def test_a_transaction_needs_its_id(self, world: GrpcWorld, transaction_id: str) -> None:
-        """INVALID_TRANSACTION_ID."""
+        """An empty transaction id returns INVALID_TRANSACTION_ID."""
         assert end(world.client(), transaction_id) == (40008, "transaction id cannot be empty")
 
 
 def checks(stream: Stream) -> list[sv.RecoverOrphanedTransactionCommand]:
-    """The checks that came down a stream."""
+    """Return the transaction checks sent on a stream."""
     return [
         command.recover_orphaned_transaction_command
         for command in stream.commands
@@ -110,10 +110,13 @@ def checks(stream: Stream) -> list[sv.RecoverOrphanedTransactionCommand]:
 
 
 class TestChecks:
-    """The broker asks."""
+    """Transaction checks of the broker."""
 
     def test_an_undecided_message_is_shown_to_its_producer(self, world: GrpcWorld) -> None:
-        """On the newest stream of a producer of its topic; without a receipt handle."""
+        """A check of a pending half message is sent on the newest stream of a producer of its topic.
+
+        Its message has no receipt handle.
+        """
         producer = world.client("p")
         old, new = producer.settle(publishing("T")), producer.settle(publishing("T"))
         bystander = world.client("b").settle(publishing("N"))
@@ -129,7 +132,7 @@ class TestChecks:
         assert dict(check.message.user_properties) == {"__transactionId__": "tx-1", "TRANSACTION_CHECK_TIMES": "1"}
 
     def test_a_check_can_be_answered_however_late_it_comes(self, world: GrpcWorld) -> None:
-        """Each one opens thirty seconds more."""
+        """After a check, the transaction can be ended for thirty seconds more, however late the check is."""
         world.broker.config.transaction_time_out = 60_000
         producer = world.client("p")
         stream = producer.settle(publishing("T"))
@@ -143,7 +146,7 @@ class TestChecks:
         assert visible(world) == [b"half"]
 
     def test_a_producer_without_a_stream_is_not_asked(self, world: GrpcWorld) -> None:
-        """A later one is."""
+        """A producer without a stream gets no check, and gets one after it opens a stream."""
         producer = world.client("p")
         first = producer.settle(publishing("T"))
         half(producer)
@@ -156,7 +159,7 @@ class TestChecks:
 
 
 class TestRecall:
-    """Timed messages can be taken back."""
+    """Recalls of timed messages."""
 
     def send(self, world: GrpcWorld, delay_ms: int = 5_000) -> str:
         message = a_message("D", b"later", message_id="m-1", deliver_ms=START_MS + delay_ms)
@@ -170,7 +173,7 @@ class TestRecall:
         return answer.status.code, answer.status.message, answer.message_id
 
     def test_a_timed_message_arrives_at_its_time(self, world: GrpcWorld) -> None:
-        """With the time it was meant for."""
+        """A timed message arrives at its time and shows its delivery timestamp."""
         self.send(world)
         world.advance(4_000)
         assert visible(world, "D") == []
@@ -181,12 +184,12 @@ class TestRecall:
         assert dict(message.user_properties) == {}
 
     def test_a_message_in_the_past_arrives_at_once(self, world: GrpcWorld) -> None:
-        """And has no handle."""
+        """A message with a time in the past is delivered at once and has no recall handle."""
         assert self.send(world, -5_000) == ""
         assert visible(world, "D") == [b"later"]
 
     def test_a_recalled_message_never_arrives(self, world: GrpcWorld) -> None:
-        """A second recall is fine; the answer names the message."""
+        """A recalled message is never delivered. A second recall succeeds, and the response has the message id."""
         handle = self.send(world)
         for text in (handle, handle, handle.rstrip("=")):
             assert self.recall(world, text) == (20000, "OK", "m-1")
@@ -195,29 +198,29 @@ class TestRecall:
 
     @pytest.mark.parametrize("handle", ["", "garbage", "djEgRA==", "é", "_____", "djIgRCBicm9rZXItYSAxIG0tMQ=="])
     def test_a_bad_handle_is_refused(self, world: GrpcWorld, handle: str) -> None:
-        """No base64, too few fields, another version."""
+        """An invalid handle is rejected: no base64, too few fields, another version."""
         assert self.recall(world, handle) == (50001, PROXY_EXCEPTION + "recall handle is invalid", "")
 
     @pytest.mark.parametrize(("topic", "expected"), [("N", "NORMAL"), ("T", "TRANSACTION"), ("nowhere", "UNSPECIFIED")])
     def test_only_topics_of_timed_messages_know_recalls(self, world: GrpcWorld, topic: str, expected: str) -> None:
-        """MESSAGE_PROPERTY_CONFLICT_WITH_TYPE for others."""
+        """A recall for a topic of another type returns MESSAGE_PROPERTY_CONFLICT_WITH_TYPE."""
         assert self.recall(world, "x", topic) == (40014, type_conflict(expected, "DELAY"), "")
 
     def test_a_handle_of_another_topic_is_refused(self, world: GrpcWorld) -> None:
-        """The broker's remark."""
+        """A handle of another topic is rejected with the broker's remark."""
         handle = self.send(world)
         world.topic("D2", kind="DELAY")
         expected = (50001, PROXY_EXCEPTION + "recall failed, topic not match", "")
         assert self.recall(world, handle, "D2") == expected
 
     def test_a_delivered_message_cannot_be_recalled(self, world: GrpcWorld) -> None:
-        """Its time is over."""
+        """A recall of a delivered message is rejected."""
         handle = self.send(world)
         world.advance(20_000)
         assert self.recall(world, handle) == (50001, PROXY_EXCEPTION + "recall failed, timestamp invalid", "")
 
     def test_a_broker_may_not_allow_recalls(self) -> None:
-        """The send answers a handle all the same."""
+        """A recall on a broker that forbids it is rejected, although the send returned a handle."""
         world = GrpcWorld(BrokerConfig(recall_message_enable=False))
         world.topic("D", kind="DELAY")
         handle = self.send(world)

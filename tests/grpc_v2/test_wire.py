@@ -1,4 +1,4 @@
-"""The services behind the real transport: what a gRPC client and the official Python SDK get over a socket."""
+"""The services on the real transport: calls of grpcio and of the official Python SDK over a socket."""
 
 from collections.abc import Callable, Iterator
 from queue import Queue
@@ -34,12 +34,12 @@ def channel(emulator: Emulator) -> Iterator[grpc.Channel]:
 
 
 def facts(client_id: str = "wire") -> list[tuple[str, str]]:
-    """What a client says with each call."""
+    """Return the metadata of a call."""
     return [("x-mq-client-id", client_id), ("x-mq-language", "PYTHON"), ("x-mq-client-version", "5.1.2")]
 
 
 def ask(channel: grpc.Channel, name: str, request: Any, response: Any) -> Any:
-    """The answer of a unary call."""
+    """Return the response to a unary call."""
     method = channel.unary_unary(
         SERVICE + name,
         request_serializer=lambda message: message if isinstance(message, bytes) else message.SerializeToString(),
@@ -49,7 +49,7 @@ def ask(channel: grpc.Channel, name: str, request: Any, response: Any) -> Any:
 
 
 def receive(channel: grpc.Channel, request: sv.ReceiveMessageRequest, timeout: float = 10) -> Any:
-    """The frames of a receive, as they come."""
+    """Return the frames of a receive, as they arrive."""
     method = channel.unary_stream(
         SERVICE + "ReceiveMessage",
         request_serializer=sv.ReceiveMessageRequest.SerializeToString,
@@ -59,7 +59,7 @@ def receive(channel: grpc.Channel, request: sv.ReceiveMessageRequest, timeout: f
 
 
 def test_a_message_goes_out_and_comes_back(emulator: Emulator, channel: grpc.Channel) -> None:
-    """Settings, send, receive, acknowledgement, termination."""
+    """A message passes through settings, send, receive, acknowledgement and termination."""
     emulator.topic("whole")
     commands: Queue[sv.TelemetryCommand | None] = Queue()
     commands.put(sv.TelemetryCommand(settings=subscribing("whole-group", "whole")))
@@ -97,14 +97,14 @@ def test_a_message_goes_out_and_comes_back(emulator: Emulator, channel: grpc.Cha
 def test_what_cannot_be_served_ends_in_a_grpc_status(
     channel: grpc.Channel, path: str, request_bytes: bytes, code: str, text: str
 ) -> None:
-    """Newer methods, methods that 5.3.3 does not implement, bytes that are no request."""
+    """Newer methods, methods that 5.3.3 does not implement, and invalid bytes return a gRPC status."""
     with pytest.raises(grpc.RpcError) as refused:
         ask(channel, path, request_bytes, sv.QueryRouteResponse)
     assert (refused.value.code().name, refused.value.details()) == (code, text)
 
 
 def test_the_calls_deadline_limits_the_poll(emulator: Emulator, channel: grpc.Channel) -> None:
-    """A poll that would last until the deadline is answered before it; one that cannot last is refused."""
+    """A poll as long as the call's deadline ends before it. A poll with too short a deadline is rejected."""
     emulator.topic("empty")
     frames = list(receive(channel, a_receive("empty", "g", poll_ms=20_000), timeout=1.2))
     assert [frame.status.code for frame in frames if frame.HasField("status")] == [40401]
@@ -113,21 +113,21 @@ def test_the_calls_deadline_limits_the_poll(emulator: Emulator, channel: grpc.Ch
 
 
 def test_a_cancelled_poll_takes_no_message(emulator: Emulator, channel: grpc.Channel) -> None:
-    """In the fixtures' profile the next poll has it."""
+    """In the fixtures' profile, a cancelled poll gets no message, and the next poll has it."""
     topic = emulator.topic("cancelled")
     waiting = receive(channel, a_receive("cancelled", "g", poll_ms=5_000))
     following = receive(channel, a_receive("cancelled", "g", poll_ms=5_000))
     waiting.cancel()
     with pytest.raises(grpc.RpcError):
         list(waiting)
-    # The cancellation reached the server: it answers calls of one connection in their order.
+    # The server handles calls of one connection in order, so the cancellation has arrived.
     ask(channel, "QueryRoute", sv.QueryRouteRequest(), sv.QueryRouteResponse)
     topic.send(b"only")
     assert [frame.message.body for frame in following if frame.HasField("message")] == [b"only"]
 
 
 def test_the_official_sdk_starts_again_and_again(emulator: Emulator) -> None:
-    """Consumers that receive at once, before their settings were answered, find what was sent."""
+    """Consumers of the official SDK that receive before the response to their settings get the sent messages."""
     emulator.topic("again", queues=2)
     configuration = ClientConfiguration(emulator.endpoint, Credentials("", ""))
     producer = Producer(configuration, ("again",))
@@ -149,7 +149,7 @@ def test_the_official_sdk_starts_again_and_again(emulator: Emulator) -> None:
 
 @pytest.mark.parametrize("version", ["v1alpha", "v1"])
 def test_reflection_knows_the_service_by_its_true_names(channel: grpc.Channel, version: str) -> None:
-    """As grpcurl asks: which services are there, and in which files are they described."""
+    """Reflection lists the services and describes them by their real names, as grpcurl requests it."""
     path = f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
     method = channel.stream_stream(path)
     list_services, by_symbol = b"\x3a\x00", b"\x22\x23apache.rocketmq.v2.MessagingService"
@@ -160,7 +160,7 @@ def test_reflection_knows_the_service_by_its_true_names(channel: grpc.Channel, v
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Until what another thread does is done."""
+    """Wait until another thread has made a condition true."""
     deadline = monotonic() + 10
     while not condition():
         assert monotonic() < deadline
@@ -169,7 +169,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("threshold", [0, 10])
 def test_a_receive_that_names_no_broker_is_answered_by_any(threshold: int) -> None:
-    """As soon as the message is there, and its handle leads back."""
+    """A receive that names no broker gets a message of any broker at once, and its handle leads back there."""
     with (
         Emulator(brokers=3, topics=["t"], config={"popWithNotifyThreshold": threshold}) as emulator,
         grpc.insecure_channel(emulator.endpoint) as channel,
@@ -189,7 +189,7 @@ def test_a_receive_that_names_no_broker_is_answered_by_any(threshold: int) -> No
 
 
 def test_receives_that_break_with_a_crash_are_not_under_way() -> None:
-    """Their clients see it, and those that come again are served."""
+    """Receives that a crash interrupts are not counted as in flight. Their clients get an error and can repeat them."""
     with (
         Emulator(topics=["t"], config={"popWithNotifyThreshold": 10}) as emulator,
         grpc.insecure_channel(emulator.endpoint) as channel,
@@ -206,7 +206,10 @@ def test_receives_that_break_with_a_crash_are_not_under_way() -> None:
 
 
 def test_a_client_that_hangs_up_is_not_under_way() -> None:
-    """Where it waits for a notification, in the faithful profile too; messages are for others."""
+    """A client that cancels a receive is not counted as in flight, and messages go to others.
+
+    This holds for a wait for a notification, also in the faithful profile.
+    """
     with (
         Emulator(topics=["t"], profile="faithful", config={"popWithNotifyThreshold": 10}) as emulator,
         grpc.insecure_channel(emulator.endpoint) as channel,

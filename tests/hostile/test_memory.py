@@ -1,6 +1,6 @@
-"""Bounded memory: no frame of a client costs more than four times the largest frame while it is handled.
+"""Bounded memory: handling a client's frame takes at most four times the memory of the largest frame.
 
-Peaks are those of Python's allocations, the bytes that came from the socket included.
+Peaks are those of Python's allocations, including the bytes from the socket.
 """
 
 import gzip
@@ -34,29 +34,29 @@ PULL = {**PULL, "commitOffset": "0", "suspendTimeoutMillis": "0", "subVersion": 
 
 
 def filled(begin: str, fragment: str, end: str = "", size: int = FRAME) -> bytes:
-    """A text of about that many bytes."""
+    """Return a text of about `size` bytes: a beginning, a repeated fragment, an end."""
     return (begin + fragment * ((size - len(begin) - len(end)) // len(fragment.encode())) + end).encode()
 
 
 def numbered(begin: str, fragment: str, end: str, count: int) -> bytes:
-    """A list of members that differ."""
+    """Return a list of members that differ."""
     return (begin + ",".join(fragment.replace("#", str(number)) for number in range(count)) + end).encode()
 
 
 def header(code: RequestCode, **ext: str) -> bytes:
-    """A JSON header."""
+    """Return a JSON header."""
     fields = {"code": int(code), "language": "JAVA", "version": 479, "opaque": 7, "flag": 0, "extFields": ext}
     return json.dumps(fields).encode()
 
 
 def request(code: RequestCode, body: bytes, **ext: str) -> bytes:
-    """A frame with a JSON header."""
+    """Return a frame with a JSON header."""
     head = header(code, **ext)
     return frame.join(head, body[: frame.MAX_FRAME_BYTES - len(head) - 4])
 
 
 def binary(ext: dict[str, str], remark: bytes = b"") -> bytes:
-    """A frame with a binary header."""
+    """Return a frame with a binary header."""
     fields = bytearray()
     for name, value in ext.items():
         fields += len(name).to_bytes(2, "big") + name.encode() + len(value).to_bytes(4, "big") + value.encode()
@@ -122,7 +122,7 @@ FRAMES: dict[str, Callable[[], bytes]] = {
 
 
 def handled(data: bytes) -> tuple[Peer, int]:
-    """The peer that sent a frame, piece by piece, and the peak of memory while it was handled."""
+    """Return the peer that sent a frame in pieces, and the peak of memory while it was handled."""
     port = Port(Engine(now_ms=1_700_000_000_000, brokers=[BrokerConfig(enable_property_filter=True)]))
     peer = port.peer()
     pieces = [data[at : at + PIECE] for at in range(0, len(data), PIECE)]
@@ -130,7 +130,7 @@ def handled(data: bytes) -> tuple[Peer, int]:
     tracemalloc.start()
     try:
         for piece in pieces:
-            if not peer.connection.received(bytes(bytearray(piece))):  # a copy, which is measured
+            if not peer.connection.received(bytes(bytearray(piece))):  # measure a copy
                 break
         return peer, tracemalloc.get_traced_memory()[1]
     finally:
@@ -139,7 +139,7 @@ def handled(data: bytes) -> tuple[Peer, int]:
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_a_frame_costs_at_most_four_frames(name: str) -> None:
-    """Whatever it holds, whether it is answered or ends its connection."""
+    """A frame costs at most the memory of four frames, whether it gets a response or ends its connection."""
     _, peak = handled(FRAMES[name]())
     assert peak <= LIMIT
 
@@ -184,7 +184,7 @@ def test_tags_that_a_client_makes_up_are_not_kept() -> None:
 
 @pytest.mark.parametrize("count", [1, 50])
 def test_a_large_but_usual_heartbeat_is_accepted(count: int) -> None:
-    """A client of fifty groups with a hundred topics each, far more than any has."""
+    """A heartbeat with fifty groups of a hundred topics, far more than real ones, is accepted."""
     subscriptions = [
         {"topic": f"T{n}", "subString": "*", "tagsSet": [], "codeSet": [], "subVersion": n} for n in range(100)
     ]
@@ -195,7 +195,7 @@ def test_a_large_but_usual_heartbeat_is_accepted(count: int) -> None:
 
 
 def test_a_refusal_names_the_limit() -> None:
-    """A request says why it is refused; a header that is too long ends its connection with a line in the log."""
+    """A rejected request names the limit. A header above the limit ends its connection with a line in the log."""
     peer, _ = handled(request(BEAT, filled("{", " ")))
     (answer,) = peer.received()
     assert (answer.code, (answer.remark or "").partition(" bytes of JSON")[2]) == (
@@ -209,7 +209,7 @@ def test_a_refusal_names_the_limit() -> None:
 
 
 def test_a_grpc_request_of_countless_messages_is_refused() -> None:
-    """Two bytes of each make sixty when they are decoded."""
+    """A gRPC request of countless empty messages is rejected: two bytes become sixty bytes after decoding."""
     decode = decoder(sv.SendMessageRequest)
     usual = sv.SendMessageRequest(messages=[pb.Message(body=bytes(1000))] * 1000).SerializeToString()
     assert len(decode(usual).messages) == 1000  # type: ignore[attr-defined]  # a send request
@@ -222,7 +222,7 @@ def test_a_grpc_request_of_countless_messages_is_refused() -> None:
 
 
 def test_fields_are_counted_by_the_schema() -> None:
-    """Those of inner messages, not those that a text or a body seems to hold."""
+    """Fields of nested messages are counted by the schema. Bytes in texts and bodies that look like fields are not."""
     message = pb.Message(topic=pb.Resource(name="T"), body=b"\x0a\x00" * 50)
     data = sv.SendMessageRequest(messages=[message, message]).SerializeToString()
     assert count_fields(data, sv.SendMessageRequest.DESCRIPTOR, 1000) == 2 * 4
@@ -230,7 +230,7 @@ def test_fields_are_counted_by_the_schema() -> None:
 
 
 def test_a_compressed_grpc_message_is_inflated_up_to_the_limit() -> None:
-    """A bomb of a thousand times its length is refused before it is unpacked."""
+    """A gzip message of a thousand times its length is rejected before it is decompressed completely."""
     bomb = gzip.compress(bytes(64 * 1024 * 1024))
     reader = MessageReader(1024 * 1024, gzip=True)
     reader.feed(b"\x01" + len(bomb).to_bytes(4, "big") + bomb)
@@ -244,7 +244,7 @@ def test_a_compressed_grpc_message_is_inflated_up_to_the_limit() -> None:
 
 
 def test_a_compressed_body_is_inflated_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Up to the last byte that is allowed, and not one more; what is cut or no compressed data is refused."""
+    """A body is decompressed up to exactly the limit. Truncated or invalid data is rejected."""
     monkeypatch.setattr(inflating, "INFLATED_BYTES_MAX", 100_000)
     largest = zlib.compress(bytes(100_000))
     assert len(inflate(largest)) == 100_000

@@ -1,7 +1,7 @@
-"""Every parser of what clients, files and users send does work in proportion to its input.
+"""Every parser of input from clients, files and users does work in proportion to its input.
 
-Hostile inputs grow to twice their length; the operations are counted, not timed. Work that C does inside one call, as
-copying the rest of a text again and again, shows in the processor time of long inputs.
+Hostile inputs are doubled, and operations are counted instead of timed. Work that C does within one call, such as
+copying the rest of a text repeatedly, shows in the processor time of long inputs.
 """
 
 import json
@@ -162,7 +162,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True)
 class Grown:
-    """What one hostile input costs at two lengths."""
+    """The cost of one hostile input at two lengths."""
 
     text: str
     short: int
@@ -170,19 +170,19 @@ class Grown:
 
     @property
     def is_linear(self) -> bool:
-        """True if twice the input costs about twice as much; four times as much would be quadratic."""
+        """True if twice the input costs about twice as much. Four times as much would be quadratic."""
         return self.long <= 2.9 * self.short + 800
 
 
 def grown(parse: Callable[[str], Any], beginning: str, fragment: str, end: str = "") -> Grown:
-    """The operations that an input costs, and one of twice its length."""
+    """Measure the operations for an input and for one of twice its length."""
     short, long = (operations(lambda n=n: parse(beginning + fragment * n + end)) for n in (SHORT, LONG))  # type: ignore[misc]  # bound at once
     return Grown(f"{beginning!r} + {fragment!r} * n + {end!r}", short, long)
 
 
 @pytest.mark.parametrize("name", PARSERS)
 def test_a_parser_is_linear(name: str) -> None:
-    """Twice the input takes about twice the operations, for every run of a fragment behind every beginning."""
+    """Twice the input takes about twice the operations, for every repeated fragment after every beginning."""
     parse = PARSERS[name]
     parse_once = [grown(parse, beginning, fragment) for beginning in BEGINNINGS for fragment in FRAGMENTS]
     assert [each for each in parse_once if not each.is_linear] == []
@@ -209,13 +209,13 @@ EXPRESSIONS = [
 
 @pytest.mark.parametrize(("beginning", "fragment", "end"), EXPRESSIONS)
 def test_a_whole_expression_is_compiled_in_linear_time(beginning: str, fragment: str, end: str) -> None:
-    """Also signs, whose operands are read ahead, and chains, each part of which has a text of its own."""
+    """Signs, whose operands are read ahead, and chains, whose parts have texts of their own, compile in linear time."""
     found = grown(SqlExpression, beginning, fragment, end)
     assert found.is_linear, found
 
 
 def test_the_count_sees_a_parser_that_is_not_linear() -> None:
-    """Reading ahead for each sign is quadratic, and so is looking through what was found before."""
+    """A quadratic parser is detected."""
 
     def quadratic(text: str) -> None:
         seen: list[str] = []
@@ -246,23 +246,23 @@ LONG_INPUTS = {
     "gRPC request": ["\x0a\x00" * 500_000, "\x08\x01" * 500_000],
 }
 SECONDS = 6.0
-"""Of processor time for a megabyte. What is linear needs a tenth of it, what is quadratic hours."""
+"""Limit of processor time for a megabyte. Linear parsers need a tenth of it, quadratic ones hours."""
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize("name", LONG_INPUTS)
 def test_a_long_input_takes_no_long(name: str) -> None:
-    """A megabyte is read or refused in seconds of processor time."""
+    """A megabyte is parsed or rejected within seconds of processor time."""
     for text in LONG_INPUTS[name]:
         begun = time.process_time()
-        with suppress(Exception):  # how it is refused is another test's question
+        with suppress(Exception):  # the kind of error is covered by other tests
             PARSERS[name](text)
         assert time.process_time() - begun < SECONDS, text[:40]
 
 
 @pytest.mark.parametrize("digits", [19, 20, 4299, 4301, 100_000])
 def test_long_numbers_are_read_as_java_reads_them(digits: int) -> None:
-    """A field of thousands of digits counts as unreadable, whatever Python says to converting it."""
+    """A number of thousands of digits is parsed or rejected as in Java, regardless of Python's limit."""
     assert json.loads(json.dumps({"a": "9" * digits}))["a"] == "9" * digits
     with pytest.raises(ValueError, match="For input string"):
         parse_long("9" * digits)

@@ -1,4 +1,4 @@
-"""Every regular expression of the product takes steps in proportion to its input, whatever the input is."""
+"""Every regular expression of the product takes steps in proportion to its input."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ ROOMS = ("emulator", "remoting", "grpc_v2", "fixtures", "spark")
 SEARCHING = {"search", "split", "sub", "subn", "findall", "finditer"}
 FUNCTIONS = {"compile", "match", "fullmatch", *SEARCHING}
 GIVEN_BY_USERS = {"spark/option.py"}
-"""Files that compile a pattern that a user of Spark wrote for the own topics."""
+"""Files that compile a pattern written by a user of Spark for their own topics."""
 
 PUMPED = (
     *("a", "0", " ", "\n", "/", "*", "'", '"', "\\", ".", ",", "-", "+", "%", "=", "_", "|", ":", "e", "F", "\u00e4"),
@@ -28,7 +28,7 @@ SHORT, LONG = 16, 32
 
 @dataclass(frozen=True)
 class Found:
-    """A pattern of a file, and whether something looks for it at every place of a text."""
+    """A pattern in a file. `searched` is True if the code searches for it at every position of a text."""
 
     place: str
     pattern: "re.Pattern[str]"
@@ -66,7 +66,10 @@ def _patterns(path: Path) -> Iterator[Found]:
 
 
 def every_pattern() -> list[Found]:
-    """All patterns of the product; one in an assignment is found twice and kept once, as what it is searched by."""
+    """Return all patterns of the product.
+
+    A pattern in an assignment is found twice and kept once, as searched if it is.
+    """
     found: dict[str, Found] = {}
     for room in ROOMS:
         for path in sorted((ROOT / room).rglob("*.py")):
@@ -105,7 +108,7 @@ def test_a_pattern_is_linear(found: Found) -> None:
 
 
 def test_the_measure_sees_the_patterns_that_were_not_linear() -> None:
-    """A nested repeat is exponential, blanks around a comma that is looked for are quadratic."""
+    """An exponential nested repeat and a quadratic search for blanks around a comma are detected."""
     comments = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*(?:[{}]|[^\s{}/]+|$)", re.DOTALL)
     assert any(hostile_growth(Found("", comments, False)))
     assert any(hostile_growth(Found("", re.compile(r"\s*,\s*"), True)))
@@ -113,7 +116,7 @@ def test_the_measure_sees_the_patterns_that_were_not_linear() -> None:
 
 
 def test_the_counter_matches_as_python_does() -> None:
-    """Ends of matches are those of `re`, for patterns of every kind that the product has."""
+    """The step counter matches like `re`, for every kind of pattern in the product."""
     patterns = (
         r"(?:a|ab)*c?",
         r"(?>a|ab)c",

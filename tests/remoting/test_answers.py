@@ -1,4 +1,4 @@
-"""Answers of the real engine through the remoting layer, against the shapes recorded in front of a real 5.3.3."""
+"""Responses of the real engine through the remoting layer, compared with the shapes recorded from a real 5.3.3."""
 
 import json
 
@@ -20,13 +20,13 @@ PACKAGE = "org.apache.rocketmq.remoting.protocol.header"
 
 @pytest.fixture
 def port() -> Port:
-    """A broker and a name server behind one port."""
+    """A broker and a name server on one port."""
     return Port(Engine(now_ms=NOW))
 
 
 @pytest.fixture
 def peer(port: Port) -> Peer:
-    """A client of it."""
+    """A client of the port."""
     port.engine.brokers[0].store_host = ("127.0.0.1", 10911)
     return port.peer()
 
@@ -50,7 +50,7 @@ def pull(peer: Peer, topic: str, offset: int = 0, **more: object) -> RemotingCom
 
 
 def header_text(peer: Peer, code: int, ext: object, body: bytes = b"") -> str:
-    """The header of an answer as it stands on the wire."""
+    """Return the header of a response as it is on the wire."""
     command = RemotingCommand(code, opaque=2, ext_fields=ext if isinstance(ext, dict) else None, body=body)
     assert peer.send(command)
     ((_, header, _),) = frame.FrameSplitter().feed(b"".join(peer.written))
@@ -59,10 +59,10 @@ def header_text(peer: Peer, code: int, ext: object, body: bytes = b"") -> str:
 
 
 class TestSend:
-    """SEND_MESSAGE_V2 and its relatives."""
+    """SEND_MESSAGE_V2 and related codes."""
 
     def test_the_answer_is_upstreams_byte_for_byte(self, peer: Peer) -> None:
-        """The raw header of a recorded answer, with this message's ids."""
+        """The raw header of a send response equals a recorded one, except for the ids of this message."""
         create(peer, "X")
         ext = {"a": "PG", "b": "X", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": str(NOW), "h": "0"}
         text = header_text(peer, 310, {**ext, "i": "UNIQ_KEY\x01UX0\x02", "j": "0", "k": "false", "m": "false"}, b"m")
@@ -73,12 +73,12 @@ class TestSend:
         )
 
     def test_ids_that_need_escapes_are_escaped(self, peer: Peer) -> None:
-        """A transaction id is whatever the client chose as its unique key."""
+        """A transaction id is the client's unique key and may need JSON escapes."""
         create(peer, "X")
         assert (send(peer, "X", UNIQ_KEY='q"\\ ä').ext_fields or {})["transactionId"] == 'q"\\ ä'
 
     def test_a_batch_is_answered_with_all_ids(self, peer: Peer) -> None:
-        """And without a transaction id when the header has no unique key."""
+        """A batch send returns all message ids, and no transaction id if the header has no unique key."""
         create(peer, "X")
         header = SendMessageRequestHeaderV2(
             producer_group="PG", topic="X", queue_id=0, sys_flag=0, born_timestamp=NOW, flag=0, batch=True
@@ -101,12 +101,12 @@ class TestSend:
         ],
     )
     def test_refusals_still_name_region_and_trace(self, peer: Peer, topic: str, code: int, remark: str) -> None:
-        """Every answer to a send has them, as long as upstream's handler does not throw."""
+        """Error responses to sends have the region and the trace switch, unless upstream's handler throws."""
         answer = send(peer, topic)
         assert (answer.code, answer.remark, answer.ext_fields) == (code, remark, MARKS)
 
     def test_no_body_is_an_exception(self, peer: Peer) -> None:
-        """Which has no ext fields."""
+        """A send without a body returns the exception's text and no ext fields."""
         create(peer, "X")
         answer = send(peer, "X", b"")
         assert (answer.code, answer.ext_fields) == (1, None)
@@ -114,7 +114,7 @@ class TestSend:
 
     @pytest.mark.parametrize(("left_out", "getter"), [("e", "getQueueId"), ("f", "getSysFlag"), ("h", "getFlag")])
     def test_a_missing_number_names_the_long_header(self, peer: Peer, left_out: str, getter: str) -> None:
-        """Upstream has turned the short names into the long ones by then."""
+        """A missing number in a V2 header is named in upstream's long header, to which upstream converts it."""
         create(peer, "X")
         ext = {"a": "PG", "b": "X", "e": "0", "f": "0", "g": "1", "h": "0"}
         del ext[left_out]
@@ -123,14 +123,14 @@ class TestSend:
         assert answer.remark == f'{NPE}"{PACKAGE}.SendMessageRequestHeader.{getter}()" is null'
 
     def test_long_names_are_not_read_under_the_short_code(self, peer: Peer) -> None:
-        """Neither does the real broker."""
+        """SEND_MESSAGE_V2 with long field names fails, as on the real broker."""
         answer = peer.ask(RequestCode.SEND_MESSAGE_V2, {"topic": "X", "queueId": "0"}, b"m")
         assert (answer.code, answer.ext_fields) == (1, None)
 
 
 @pytest.mark.parametrize("left_out", ["offset", "group", "delayLevel"])
 def test_sending_back_needs_three_fields(peer: Peer, left_out: str) -> None:
-    """The level is none of those that may be left out."""
+    """A send-back without offset, group or delay level fails. The level is required, too."""
     create(peer, "X")
     send(peer, "X", b"m")
     ext = {"offset": "0", "group": "G", "delayLevel": "1"}
@@ -144,7 +144,7 @@ class TestPull:
     """PULL_MESSAGE."""
 
     def test_found(self, peer: Peer) -> None:
-        """All six fields, the status as remark, records as body."""
+        """A pull that finds messages returns six fields, the status as remark and records as body."""
         create(peer, "P")
         send(peer, "P", b"one", TAGS="A", KEYS="k")
         answer = pull(peer, "P")
@@ -170,7 +170,7 @@ class TestPull:
         ],
     )
     def test_not_found(self, peer: Peer, offset: int, code: int, remark: str, next_offset: str) -> None:
-        """The offsets are always there."""
+        """A pull that finds nothing still returns the offsets."""
         create(peer, "P")
         send(peer, "P")
         answer = pull(peer, "P", offset)
@@ -178,14 +178,14 @@ class TestPull:
         assert (answer.ext_fields or {})["nextBeginOffset"] == next_offset
 
     def test_a_forbidden_pull_says_what_forbids_it(self, peer: Peer) -> None:
-        """forbiddenType 3 is the topic."""
+        """A pull of a topic without read permission returns forbiddenType 3 (topic)."""
         create(peer, "PW", perm=2)
         answer = pull(peer, "PW")
         assert (answer.code, answer.remark) == (16, "the topic[PW] pulling message is forbidden")
         assert answer.ext_fields == {"forbiddenType": "3"}
 
     def test_other_refusals_have_empty_fields(self, peer: Peer) -> None:
-        """And upstream's texts, blank before the line break included."""
+        """Other rejected pulls return empty fields and upstream's texts, including the blank before the line break."""
         answer = pull(peer, "nope")
         assert (answer.code, answer.ext_fields) == (17, {})
         assert answer.remark == f"topic[nope] not exist, apply first please! {FAQ}"
@@ -198,7 +198,7 @@ class TestPull:
         )
 
     def test_a_waiting_pull_is_answered_by_the_next_message(self, port: Port, peer: Peer) -> None:
-        """On its own connection, while the sender is answered on its."""
+        """A long-polling pull gets the next message on its own connection, and the sender gets its own response."""
         create(peer, "P")
         waiting = port.peer()
         request = {"sysFlag": "6", "suspendTimeoutMillis": "15000"}
@@ -210,7 +210,7 @@ class TestPull:
         assert [each.body for each in decode_messages(answer.body)] == [b"woke"]
 
     def test_a_pull_that_waits_on_a_lost_connection_is_forgotten(self, port: Port, peer: Peer) -> None:
-        """The message stays for others."""
+        """A long-polling pull of a lost connection is dropped and gets no message."""
         create(peer, "P")
         waiting = port.peer()
         ext = {"consumerGroup": "G", "topic": "P", "queueId": "0", "queueOffset": "0", "maxMsgNums": "1"}
@@ -242,7 +242,7 @@ class TestPop:
         return peer.ask(RequestCode.POP_MESSAGE, {**ext, **{name: str(value) for name, value in more.items()}})
 
     def test_the_life_of_a_popped_message(self, port: Port, peer: Peer) -> None:
-        """Pop, hide longer, acknowledge."""
+        """A popped message gets a longer invisible duration and is then acknowledged."""
         create(peer, "Q")
         for body in (b"a", b"b"):
             send(peer, "Q", body)
@@ -267,7 +267,7 @@ class TestPop:
         assert (acknowledged.code, acknowledged.remark, acknowledged.ext_fields) == (0, None, None)
 
     def test_nothing_there(self, peer: Peer) -> None:
-        """The fields are there, the infos empty."""
+        """A pop that finds nothing returns all fields, with empty offset infos."""
         create(peer, "Q")
         answer = self.pop(peer)
         assert (answer.code, answer.remark) == (210, "NO_MESSAGE_IN_QUEUE")
@@ -281,14 +281,14 @@ class TestPop:
         }
 
     def test_an_ordered_pop_counts(self, peer: Peer) -> None:
-        """orderCountInfo is there, also when it is empty."""
+        """An ordered pop returns orderCountInfo, even if it is empty."""
         create(peer, "Q")
         assert (self.pop(peer, order="true").ext_fields or {})["orderCountInfo"] == ""
         send(peer, "Q")
         assert (self.pop(peer, order="true").ext_fields or {})["orderCountInfo"] == "0 0 0"
 
     def test_refusals_have_fields_of_zero(self, peer: Peer) -> None:
-        """Of the kind that the answer would have."""
+        """A rejected pop, change or notification returns the fields of its response with zeros."""
         create(peer, "Q")
         answer = self.pop(peer, maxMsgNums=33)
         assert (answer.code, answer.remark) == (29, "the broker[127.0.0.1] pop message's num is greater than 32")
@@ -302,7 +302,7 @@ class TestPop:
         assert (notice.code, notice.ext_fields) == (17, {"hasMsg": "false", "pollingFull": "false"})
 
     def test_a_receipt_that_is_none(self, peer: Peer) -> None:
-        """Code 1 with the exception's text."""
+        """A missing or invalid receipt returns code 1 with the exception's text."""
         create(peer, "Q")
         ext = {"consumerGroup": "G", "topic": "Q", "queueId": "0", "offset": "0"}
         missing = peer.ask(RequestCode.ACK_MESSAGE, ext)
@@ -312,7 +312,7 @@ class TestPop:
         assert "getBrokerName fail, extraInfoStrs length 2" in (short.remark or "")
 
     def test_looking_on(self, peer: Peer) -> None:
-        """Peek, notification and polling info."""
+        """Peek, notification and polling info return their results without popping messages."""
         create(peer, "Q")
         base = {"consumerGroup": "G", "topic": "Q", "queueId": "0"}
         empty = peer.ask(RequestCode.PEEK_MESSAGE, {**base, "maxMsgNums": "2"})
@@ -329,7 +329,7 @@ class TestPop:
         assert (info.remark, info.ext_fields) == ("not set any response code", {"pollingNum": "0"})
 
     def test_an_empty_batch(self, peer: Peer) -> None:
-        """No body and no acknowledgements are both answered NO_MESSAGE."""
+        """A batch acknowledgement without body or without entries returns NO_MESSAGE."""
         for body in (b"", b'{"acks":[]}'):
             answer = peer.ask(RequestCode.BATCH_ACK_MESSAGE, {}, body)
             assert (answer.code, answer.remark, answer.ext_fields) == (208, None, None)
@@ -339,7 +339,7 @@ class TestOffsets:
     """Offsets of queues and groups."""
 
     def test_positions_of_a_queue(self, peer: Peer) -> None:
-        """The minimum has an empty remark, as upstream's."""
+        """Offset requests return the positions of a queue. As in upstream, the minimum has an empty remark."""
         create(peer, "P")
         send(peer, "P")
         ext = {"topic": "P", "queueId": "0"}
@@ -360,14 +360,14 @@ class TestOffsets:
         ]
 
     def test_a_group_without_an_offset(self, peer: Peer) -> None:
-        """Clients take code 22 as "none yet"."""
+        """A query of an absent offset returns code 22, which clients read as "no offset yet"."""
         ext = {"consumerGroup": "G", "topic": "nope", "queueId": "0"}
         answer = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext)
         assert (answer.code, answer.ext_fields) == (22, {})
         assert answer.remark == "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 
     def test_committing(self, peer: Peer) -> None:
-        """Fields that are missing are named by the engine, not by the header."""
+        """A committed offset can be queried. A missing field is named by the engine, not by the header."""
         create(peer, "P")
         peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
         ext = {"consumerGroup": "G", "topic": "P", "queueId": "0", "commitOffset": "3"}
@@ -379,7 +379,7 @@ class TestOffsets:
         assert (answer.code, answer.remark, answer.ext_fields) == (29, "QueueId is null, topic is P", {})
 
     def test_a_reset(self, peer: Peer) -> None:
-        """The body has the queue as an object for a key."""
+        """An offset reset returns a body with the queue as an object key."""
         create(peer, "P")
         peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
         ext = {"group": "G", "topic": "P", "timestamp": "-1", "isForce": "true"}
@@ -388,7 +388,7 @@ class TestOffsets:
 
     @pytest.mark.parametrize(("queue_id", "expected"), [("0", 1), ("-1", 0)])
     def test_a_reset_to_an_offset_of_one_queue(self, peer: Peer, queue_id: str, expected: int) -> None:
-        """Queue 0 is a queue; without a queue the timestamp decides."""
+        """A reset to an offset applies to the given queue, also queue 0. Without a queue, the timestamp decides."""
         create(peer, "P")
         for _ in range(2):
             ext = {"a": "PG", "b": "P", "e": 0, "f": 0, "g": NOW, "h": 0, "i": ""}
@@ -401,7 +401,7 @@ class TestOffsets:
 
 
 class TestClients:
-    """Heartbeats, memberships, locks."""
+    """Heartbeats, group members, queue locks."""
 
     BEAT = (
         b'{"clientID":"c@1","producerDataSet":[{"groupName":"PG"}],"consumerDataSet":[{"groupName":"G",'
@@ -410,7 +410,7 @@ class TestClients:
     )
 
     def test_joining_and_leaving(self, peer: Peer) -> None:
-        """The joiner is told of the change before its heartbeat is answered; then it is listed; then it is not."""
+        """A client that joins a group is notified before its heartbeat response. It is listed until it leaves."""
         create(peer, "P")
         push, answer = peer.exchange(RequestCode.HEART_BEAT, {}, self.BEAT)
         assert (push.code, push.ext_fields) == (40, {"consumerGroup": "G"})
@@ -428,7 +428,7 @@ class TestClients:
         assert (gone.code, gone.remark, gone.ext_fields) == (1, "no consumer for this group, G", {})
 
     def test_a_lost_connection_leaves_its_groups(self, port: Port, peer: Peer) -> None:
-        """The others are told."""
+        """After a connection is lost, the other group members are notified."""
         create(peer, "P")
         other = port.peer()
         for each, name in ((peer, b"c@1"), (other, b"c@2")):
@@ -439,7 +439,7 @@ class TestClients:
         assert peer.ask(38, {"consumerGroup": "G"}).body == b'{"consumerIdList":["c@1"]}'
 
     def test_locks(self, peer: Peer) -> None:
-        """The answer has the queues that the client holds."""
+        """A lock request returns the queues that the client holds."""
         body = b'{"clientId":"c@1","consumerGroup":"G","mqSet":[{"brokerName":"broker-a","queueId":0,"topic":"P"}]}'
         locked = peer.ask(RequestCode.LOCK_BATCH_MQ, None, body)
         assert locked.body == b'{"lockOKMQSet":[{"brokerName":"broker-a","queueId":0,"topic":"P"}]}'
@@ -453,7 +453,7 @@ class TestNameServer:
     """Routes and key-value configuration."""
 
     def test_a_route_has_the_address_that_the_client_can_reach(self, peer: Peer) -> None:
-        """Here: the local end of its own connection."""
+        """A route has the address that the client can reach: here the local end of its own connection."""
         create(peer, "P")
         route = json.loads(peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "P"}).body)
         assert route["brokerDatas"][0]["brokerAddrs"] == {"0": "127.0.0.1:10911"}
@@ -461,13 +461,13 @@ class TestNameServer:
 
     @pytest.mark.parametrize(("ext", "shown"), [({"topic": "nope"}, "nope"), ({"topic": ""}, ""), ({}, "null")])
     def test_an_unknown_topic(self, peer: Peer, ext: dict[str, str], shown: str) -> None:
-        """Code 17 makes producers ask for the template topic."""
+        """A route of an unknown topic returns code 17, so that producers request the template topic."""
         answer = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext)
         assert (answer.code, answer.ext_fields) == (17, None)
         assert answer.remark == f"No topic route info in name server for the topic: {shown}{FAQ}"
 
     def test_key_values(self, peer: Peer) -> None:
-        """Put, get, list, delete; missing names."""
+        """Values can be put, read, listed and deleted. A put without names fails."""
         ext = {"namespace": "n", "key": "k"}
         assert peer.ask(RequestCode.PUT_KV_CONFIG, {**ext, "value": "v"}).code == 0
         assert peer.ask(RequestCode.GET_KV_CONFIG, ext).ext_fields == {"value": "v"}
@@ -479,17 +479,17 @@ class TestNameServer:
         assert (nameless.code, nameless.remark) == (1, "namespace or key is null")
 
     def test_write_permission(self, peer: Peer) -> None:
-        """How many topics were changed."""
+        """Requests that change write permissions return the number of changed topics."""
         wiped = peer.ask(RequestCode.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": "broker-a"}).ext_fields or {}
         assert int(wiped["wipeTopicCount"]) > 0
         assert peer.ask(RequestCode.ADD_WRITE_PERM_OF_BROKER, {"brokerName": "zz"}).ext_fields == {"addTopicCount": "0"}
 
 
 class TestAdministration:
-    """What mqadmin looks at."""
+    """Requests of mqadmin."""
 
     def test_topics_and_groups(self, peer: Peer) -> None:
-        """One, all, statistics, names."""
+        """Topics and groups can be read one by one and all together, with statistics and names."""
         create(peer, "P", 2)
         one = json.loads(peer.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": "P", "lo": "true"}).body)
         assert one == {
@@ -514,7 +514,7 @@ class TestAdministration:
         assert topics == {"brokerAddr": "127.0.0.1:10911", "topicList": []}
 
     def test_views(self, peer: Peer) -> None:
-        """By id, by key, by queue unit."""
+        """A message is found by id, by key and by consume queue unit."""
         create(peer, "P")
         send(peer, "P", b"seen", KEYS="k1", UNIQ_KEY="U1")
         viewed = peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"topic": "P", "offset": "0"})
@@ -534,14 +534,14 @@ class TestAdministration:
         assert (beyond.code, beyond.remark, beyond.body) == (0, "Index 99 of 0@P is not exist!", b"")
 
     def test_runtime_information(self, peer: Peer) -> None:
-        """The keys without which clusterList fails."""
+        """The runtime info has the keys without which clusterList fails."""
         table = json.loads(peer.ask(RequestCode.GET_BROKER_RUNTIME_INFO).body)["table"]
         needed = {"brokerVersionDesc", "putTps", "sendThreadPoolQueueSize", "pullThreadPoolQueueSize"}
         assert needed | {"pageCacheLockTimeMills", "earliestMessageTimeStamp", "commitLogDiskRatio"} <= set(table)
 
 
 def test_a_slave_rejects_sends(port: Port, peer: Peer) -> None:
-    """Without region and trace switch: upstream does not ask the processor."""
+    """A slave rejects a send without region and trace switch, because upstream rejects it before the processor."""
     create(peer, "X")
     port.engine.brokers[0].config.set("brokerRole", "SLAVE")
     answer = send(peer, "X")
@@ -550,7 +550,7 @@ def test_a_slave_rejects_sends(port: Port, peer: Peer) -> None:
 
 
 def test_settings_of_the_broker_are_told_as_they_are() -> None:
-    """Region and trace switch come from its configuration, also after a change."""
+    """Region and trace switch in responses follow the broker's configuration, also after a change."""
     config = BrokerConfig(region_id='re"gion', trace_on=False)
     peer = Port(Engine(brokers=[config], now_ms=NOW)).peer()
     create(peer, "X")

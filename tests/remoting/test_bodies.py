@@ -79,7 +79,7 @@ FULL_HEARTBEAT: dict[str, Any] = {
 
 
 def test_heartbeats_are_read_with_tolerance() -> None:
-    """Ordinals and names, numbers as texts, unknown members, unknown names."""
+    """A heartbeat is read with ordinals and names, numbers as strings, unknown members and unknown names."""
     beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
     assert (beat.client_id, beat.producer_groups) == ("c@1", ["PG"])
     assert (beat.fingerprint, beat.without_sub) == (12345, True)
@@ -96,14 +96,14 @@ def test_heartbeats_are_read_with_tolerance() -> None:
 
 @pytest.mark.parametrize("members", [{}, {"consumerDataSet": None}, {"clientID": 5, "producerDataSet": []}])
 def test_empty_heartbeats_are_heartbeats(members: dict[str, Any]) -> None:
-    """Nothing in them is required."""
+    """A heartbeat requires no members."""
     beat = client.heartbeat(HeartbeatBody.read(members), "JAVA", 0)
     assert (beat.consumers, beat.producer_groups) == ([], [])
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b'""', b'{"clientID":"\xff"}'])
 def test_a_missing_body_is_a_null_pointer(body: bytes) -> None:
-    """With upstream's text, down to its variable; fastjson reads bytes that are not UTF-8 as null."""
+    """A missing body is rejected with upstream's text and its variable. fastjson reads non-UTF-8 bytes as null."""
     with pytest.raises(EngineError) as refused:
         HeartbeatBody.parse(body)
     assert refused.value.remark == (
@@ -114,18 +114,18 @@ def test_a_missing_body_is_a_null_pointer(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"garbage", b"[1]", b'"text"', b"{", b"[" * 100_000])
 def test_a_body_that_is_no_object_is_a_syntax_error(body: bytes) -> None:
-    """Code 1, as fastjson's exception gives it."""
+    """A body that is not an object is rejected with code 1 and fastjson's exception."""
     with pytest.raises(EngineError, match="JSONException: syntax error"):
         HeartbeatBody.parse(body)
 
 
 def test_bodies_may_be_as_free_as_fastjson_allows() -> None:
-    """Raw control characters and a trailing newline."""
+    """A body with raw control characters and a trailing newline is read."""
     assert HeartbeatBody.parse(b'{"clientID":"x\x01y"}\n').client_id == "x\x01y"
 
 
 def test_group_configurations_come_back() -> None:
-    """What is written is read again, retry policies included."""
+    """A written group configuration is read back equal, including its retry policy."""
     for policy in (
         RetryPolicy(),
         RetryPolicy(next_ms=[1000, 5000]),
@@ -136,14 +136,14 @@ def test_group_configurations_come_back() -> None:
 
 
 def test_a_group_has_upstreams_defaults() -> None:
-    """Only the name is needed."""
+    """A group configuration requires only a name and has upstream's defaults."""
     assert group.config(GroupConfigBody(group_name="G")) == GroupConfig("G")
     with pytest.raises(EngineError, match="NullPointerException"):
         group.config(GroupConfigBody())
 
 
 def test_topic_configurations_come_back() -> None:
-    """The attributes of a list are changes with signs."""
+    """A written topic configuration is read back equal. The attributes in a list are changes with signs."""
     config = TopicConfig("T", 3, 4, 6, "MULTI_TAG", 1, True)
     members = {**topic.config_members(config), "attributes": {"+message.type": "FIFO", "-x": None}}
     body = TopicConfigBody.read(members)
@@ -160,7 +160,7 @@ def test_topic_configurations_come_back() -> None:
     ],
 )
 def test_attribute_changes(text: str, changes: dict[str, str]) -> None:
-    """`+key=value` and `-key`, separated by commas."""
+    """Attribute changes are `+key=value` and `-key`, separated by commas."""
     assert topic.attribute_changes(text) == changes
 
 
@@ -175,21 +175,21 @@ def test_attribute_changes(text: str, changes: dict[str, str]) -> None:
     ],
 )
 def test_attribute_changes_without_signs(text: str, remark: str) -> None:
-    """Refused with upstream's texts."""
+    """Attribute changes without signs are rejected with upstream's texts."""
     with pytest.raises(EngineError) as refused:
         topic.attribute_changes(text)
     assert refused.value.remark == remark
 
 
 def test_properties_text() -> None:
-    """A line without a separator is a key with an empty value; comments are skipped."""
+    """In properties text, a line without a separator is a key with an empty value. Comments are skipped."""
     assert read_properties(b"# c\na=1\n\n b = x=y \r\ngarbage") == {"a": "1", "b": "x=y", "garbage": ""}
 
 
 def answered(
     kind: type[Operation], result: Result, code: RequestCode, ext: dict[str, str], **more: Any
 ) -> RemotingCommand:
-    """The answer to a request when the node answers with this result."""
+    """Return the response to a request for which the node returns this result."""
     role = Role.NAME_SERVER if kind in RecordingNode(Role.NAME_SERVER).handlers else Role.BROKER
     node = RecordingNode(role, {kind: lambda operation: result})
     port = Port(None, node, None) if role is Role.BROKER else Port(None, None, node)
@@ -212,7 +212,10 @@ ROUTE = RouteResult([BrokerMember("DefaultCluster", "broker-a", [0, 1])], [Queue
     ],
 )
 def test_routes_have_two_dialects(version: int, ext: dict[str, str], ids: bytes) -> None:
-    """Old clients get bare numbers, new ones and those that ask for it valid JSON; no white space in either."""
+    """Old clients get a route with unquoted broker ids. New clients, and those that request it, get valid JSON.
+
+    Neither form has white space.
+    """
     answer = answered(GetRouteInfo, ROUTE, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T", **ext}, version=version)
     assert answer.ext_fields is None
     assert answer.body == (
@@ -223,14 +226,14 @@ def test_routes_have_two_dialects(version: int, ext: dict[str, str], ids: bytes)
 
 
 def test_a_route_may_have_an_order_configuration() -> None:
-    """It stands between the other members."""
+    """An order configuration is written between the other members of a route."""
     result = RouteResult([], [], "broker-a:4")
     answer = answered(GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
     assert answer.body == b'{"brokerDatas":[],"filterServerTable":{},"orderTopicConf":"broker-a:4","queueDatas":[]}'
 
 
 def test_maps_with_queues_as_keys() -> None:
-    """fastjson's dialect: the queue is an object where JSON wants a text."""
+    """In fastjson's dialect a queue is an object where JSON requires a string key."""
     result = ConsumeStatsResult({MessageQueue("T", "b", 0): OffsetWrapper(9, 3, 4, 5)})
     answer = answered(GetConsumeStats, result, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G"})
     assert answer.body == (
@@ -240,7 +243,7 @@ def test_maps_with_queues_as_keys() -> None:
 
 
 def test_cluster_information_has_bare_numbers() -> None:
-    """Whatever the version of the request."""
+    """Cluster information has unquoted broker ids for every client version."""
     result = ClusterInfoResult(
         {"broker-a": BrokerMember("DefaultCluster", "broker-a", [0])}, {"DefaultCluster": ["broker-a"]}
     )
@@ -252,7 +255,7 @@ def test_cluster_information_has_bare_numbers() -> None:
 
 
 def test_connections_of_a_group() -> None:
-    """Subscriptions are written as they were read."""
+    """Subscriptions of a group's connections are written as they were read."""
     beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
     connection = ClientConnection("c@1", ("10.0.0.7", 5), "CPP", 63, 0)
     result = ConsumerConnectionResult(
@@ -274,7 +277,7 @@ def test_connections_of_a_group() -> None:
 
 
 def test_an_assignment_may_be_none_or_empty() -> None:
-    """`{}` leaves the client's queues alone, an empty list takes them away."""
+    """An assignment of `{}` leaves the client's queues unchanged; an empty list removes them."""
     body = b'{"topic":"T","consumerGroup":"G","clientId":"c","strategyName":"AVG","messageModel":"CLUSTERING"}'
     for assignments, text in (
         (None, b"{}"),
@@ -290,7 +293,7 @@ def test_an_assignment_may_be_none_or_empty() -> None:
 
 
 def test_a_batch_of_acknowledgements() -> None:
-    """Vector V12: the bit set {0,1,9} as base64, short names and long ones."""
+    """Vector V12: the bit set {0,1,9} as base64 is read, with short member names and with long ones."""
     node = RecordingNode(Role.BROKER)
     peer = Port(None, node).peer()
     peer.ask(
@@ -312,7 +315,7 @@ def test_a_batch_of_acknowledgements() -> None:
 
 
 def test_the_offset_of_a_reset_needs_its_queue() -> None:
-    """Without a queue id the timestamp decides."""
+    """Without a queue id, a reset ignores the offset and uses the timestamp."""
     node = RecordingNode(Role.BROKER)
     peer = Port(None, node).peer()
     base = {"group": "G", "topic": "T", "timestamp": "-1", "isForce": "true", "offset": "7"}
@@ -322,7 +325,7 @@ def test_the_offset_of_a_reset_needs_its_queue() -> None:
 
 
 def test_rights_without_a_policy_are_refused() -> None:
-    """Policies without entries are left out."""
+    """ACLs without a policy are rejected, and policies without entries are omitted."""
     entry = {"resource": "Topic:T", "actions": ["Pub"], "sourceIps": [], "decision": "Allow"}
     policies = [{"policyType": "Custom", "entries": [entry]}, {"policyType": "Default", "entries": []}]
     found = AclBody.read({"subject": "User:alice", "policies": policies}).infos()
@@ -332,7 +335,7 @@ def test_rights_without_a_policy_are_refused() -> None:
 
 
 def test_a_lock_without_a_group_has_an_empty_one() -> None:
-    """As an unlock has."""
+    """A lock or unlock without a group has an empty group."""
     node = RecordingNode(Role.BROKER)
     peer = Port(None, node).peer()
     for code in (RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ):
@@ -341,7 +344,7 @@ def test_a_lock_without_a_group_has_an_empty_one() -> None:
 
 
 def test_the_address_of_a_broker_name_is_its_masters() -> None:
-    """Of a name with a master and a slave."""
+    """The address of a broker name with a master and a slave is that of the master."""
     result = TopicListResult(["T"], BrokerMember("DefaultCluster", "broker-a", [1, 0]))
     answer = answered(GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
     assert b'"brokerAddr":"127.0.0.1:10911"' in answer.body
@@ -351,7 +354,10 @@ def test_the_address_of_a_broker_name_is_its_masters() -> None:
     ("code", "handle"), [(RequestCode.SEND_MESSAGE_V2, "the-handle"), (RequestCode.SEND_BATCH_MESSAGE, None)]
 )
 def test_a_batch_that_is_stored_whole_is_answered_with_its_id(code: RequestCode, handle: str | None) -> None:
-    """Beside its recall handle, which the request code of batches leaves out."""
+    """A batch that is stored as a whole returns the batch id.
+
+    It also returns the recall handle, except with the request code of batches.
+    """
     result = WholeBatchSendResult(ResponseCode.SUCCESS, "the-id", 1, 2, "the-batch", 3, "the-handle")
     ext = {"a": "PG", "b": "T", "e": "0", "f": "0", "g": "0", "h": "0", "i": ""}
     answer = answered(SendMessage, result, code, ext, body=b"m")
@@ -361,5 +367,5 @@ def test_a_batch_that_is_stored_whole_is_answered_with_its_id(code: RequestCode,
 
 
 def test_a_topic_that_states_nothing_has_the_defaults_of_java() -> None:
-    """16 queues of either kind, readable and writable (TopicConfig, 5.3.3)."""
+    """A topic without values has 16 read and 16 write queues, readable and writable (TopicConfig, 5.3.3)."""
     assert TopicConfigBody.read({"topicName": "T"}).config() == TopicConfig("T", 16, 16, 6)

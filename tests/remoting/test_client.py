@@ -1,4 +1,4 @@
-"""The small client, against a port on a real socket."""
+"""The small client, connected to a port on a real socket."""
 
 import ssl
 from collections.abc import Iterator
@@ -26,14 +26,14 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 @pytest.fixture
 def address() -> Iterator[tuple[str, int]]:
-    """A port with a broker and a name server."""
+    """The address of a broker and a name server on one port."""
     with SocketPort(Port(Engine(now_ms=int(time() * 1000)))) as port:
         yield port.address
 
 
 @pytest.fixture
 def client(address: tuple[str, int]) -> Iterator[RemotingClient]:
-    """A client of it, with topic T."""
+    """A client of the port, with topic T."""
     with RemotingClient(address, timeout=20) as made:
         ext = {"topic": "T", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6, "topicFilterType": "SINGLE_TAG"}
         assert made.request(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "order": False, "attributes": None}).code == 0
@@ -41,7 +41,7 @@ def client(address: tuple[str, int]) -> Iterator[RemotingClient]:
 
 
 def message(**more: object) -> SendMessageRequestHeaderV2:
-    """The header of a send to T."""
+    """Return the header of a send to T."""
     text = properties_text({"TAGS": "A", "KEYS": "k1 k2"})
     base = {"producer_group": "PG", "topic": "T", "queue_id": 0, "sys_flag": 0, "born_timestamp": 5, "flag": 9}
     return SendMessageRequestHeaderV2(**{**base, "properties": text, **more})  # type: ignore[arg-type]  # as declared
@@ -51,7 +51,7 @@ PULL = {"consumerGroup": "G", "topic": "T", "queueId": 0, "queueOffset": 0, "max
 
 
 def test_what_is_sent_is_pulled(client: RemotingClient) -> None:
-    """Body, properties, hosts and ids."""
+    """A sent message is pulled with its body, properties, hosts and ids."""
     sent = client.request(RequestCode.SEND_MESSAGE_V2, message(), b"hello")
     pulled = client.request(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*"})
     (found,) = decode_messages(pulled.body)
@@ -62,7 +62,7 @@ def test_what_is_sent_is_pulled(client: RemotingClient) -> None:
 
 
 def test_batches_and_compressed_bodies(client: RemotingClient) -> None:
-    """A zlib body is given back as it was."""
+    """Batches are split into messages, and a zlib body is decompressed."""
     import zlib
 
     body = b"squeeze me " * 100
@@ -74,7 +74,7 @@ def test_batches_and_compressed_bodies(client: RemotingClient) -> None:
 
 
 def test_requests_may_be_pipelined(client: RemotingClient) -> None:
-    """A pull that waits does not hold up the send that wakes it; answers are collected in any order."""
+    """A waiting pull does not block the send that wakes it. Responses can be collected in any order."""
     waiting = client.submit(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*", "suspendTimeoutMillis": 15000})
     sends = [client.submit(RequestCode.SEND_MESSAGE_V2, message(), b"%d" % n) for n in range(3)]
     assert [client.collect(each).code for each in reversed(sends)] == [0, 0, 0]
@@ -82,13 +82,13 @@ def test_requests_may_be_pipelined(client: RemotingClient) -> None:
 
 
 def test_oneway_requests_are_carried_out(client: RemotingClient) -> None:
-    """Nothing comes back for them."""
+    """A oneway request is carried out without a response."""
     client.oneway(RequestCode.SEND_MESSAGE_V2, message(), b"quiet")
     assert client.request(RequestCode.GET_MAX_OFFSET, {"topic": "T", "queueId": 0}).ext_fields == {"offset": "1"}
 
 
 def test_pushes_are_kept_apart_from_answers(client: RemotingClient) -> None:
-    """A heartbeat is answered and makes a push."""
+    """A heartbeat returns a response, and its notification is queued separately."""
     body = b'{"clientID":"c","consumerDataSet":[{"groupName":"G","messageModel":"CLUSTERING"}],"producerDataSet":[]}'
     assert client.request(RequestCode.HEART_BEAT, {}, body).code == 0
     push = client.next_push()
@@ -96,7 +96,7 @@ def test_pushes_are_kept_apart_from_answers(client: RemotingClient) -> None:
 
 
 def test_answering_a_push(client: RemotingClient) -> None:
-    """The frame that a client answers with; here the server has asked nothing and drops it."""
+    """A client can respond to a server's request. Here the request was oneway, and the server drops the response."""
     body = b'{"clientID":"c","consumerDataSet":[{"groupName":"G","messageModel":"CLUSTERING"}],"producerDataSet":[]}'
     client.request(RequestCode.HEART_BEAT, {}, body)
     client.answer(client.next_push(), remark="done")
@@ -104,13 +104,13 @@ def test_answering_a_push(client: RemotingClient) -> None:
 
 
 def test_binary_headers(address: tuple[str, int], client: RemotingClient) -> None:
-    """The same requests in the other form."""
+    """The same send works with binary headers."""
     with RemotingClient(f"127.0.0.1:{address[1]}", binary=True, timeout=20) as binary:
         assert binary.request(RequestCode.SEND_MESSAGE_V2, message(), b"bin").code == 0
 
 
 def test_time_out(client: RemotingClient) -> None:
-    """The answer may still be collected later; the connection stays usable."""
+    """After a timeout the response can still be collected, and the connection stays usable."""
     waiting = client.submit(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*", "suspendTimeoutMillis": 30000})
     with pytest.raises(RemotingTimeout):
         client.collect(waiting, timeout=0.05)
@@ -121,34 +121,34 @@ def test_time_out(client: RemotingClient) -> None:
 
 
 def test_a_connection_that_the_server_closes(client: RemotingClient) -> None:
-    """Malformed bytes: the client is told that the connection is lost."""
+    """After malformed bytes the server closes the connection, and the client raises ConnectionLost."""
     client.send_bytes(b"GET / HTTP/1.1\r\n\r\n")
     with pytest.raises(ConnectionLost):
         client.next_push()
 
 
 def test_a_port_where_nobody_listens() -> None:
-    """An ordinary connection error."""
+    """A connection to a closed port raises ConnectionError."""
     with pytest.raises(ConnectionError):
         RemotingClient("127.0.0.1:1", timeout=1)
 
 
 def test_signatures() -> None:
-    """Vector V14: values in the order of their names, the token included, then the body."""
+    """Vector V14: a signature covers the values sorted by field name, including the token, then the body."""
     ext = {"topic": "T", "AccessKey": "ak"}
     assert signature("sk", ext) == "vX6jW2Q9g11lvMjNC+gReuZ8fTQ="
     assert signature("sk", {**ext, "SecurityToken": "tok", "Signature": "old"}) == "lBJAxv3ke6xvagX3v2rETxrIBbQ="
 
 
 def test_credentials_sign_every_request(address: tuple[str, int], client: RemotingClient) -> None:
-    """The server that checks none serves them all the same."""
+    """A server without authentication serves signed requests."""
     with RemotingClient(address, credentials=Credentials("ak", "sk", "tok"), timeout=20) as signed:
         assert signed.request(RequestCode.GET_MAX_OFFSET, {"topic": "T", "queueId": 0}).code == 0
         assert signed.request(RequestCode.GET_ALL_TOPIC_CONFIG).code == 0
 
 
 def test_tls() -> None:
-    """With a context, everything is encrypted."""
+    """With an SSL context, the whole connection is encrypted."""
     server, trust = certificates()
     with (
         SocketPort(Port(Engine(now_ms=int(time() * 1000))), server) as port,
@@ -160,7 +160,7 @@ def test_tls() -> None:
 
 
 def certificates() -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """A server's context with a certificate for localhost, and a client's that trusts it."""
+    """Return a server's context with a certificate for localhost, and a client's context that trusts it."""
     from datetime import UTC, datetime, timedelta
     from tempfile import NamedTemporaryFile
 
@@ -199,7 +199,7 @@ def certificates() -> tuple[ssl.SSLContext, ssl.SSLContext]:
 
 
 def test_records_are_split_where_their_sizes_say() -> None:
-    """The smallest one is its own size; anything shorter is an error."""
+    """Records are split by their sizes. The smallest record consists of its size field; shorter ones raise an error."""
     small, larger = pack(">i", 4), pack(">i", 7) + b"abc"
     assert list(split_records(small + larger + small)) == [small, larger, small]
     for broken in (small + b"abc", pack(">i", 3), pack(">i", 8), larger[:-1]):

@@ -1,7 +1,7 @@
-"""Configuration over the wire: a broker's and the name server's, told and changed as properties text.
+"""Configuration of the broker and the name server over the wire: read and changed as properties text.
 
-Upstream ignores what it does not know or cannot read (Configuration.update, MixAll.properties2Object of 5.3.3), so that
-a slip of the pen is found by nobody. Here such a change is refused as a whole, and says what is meant.
+Upstream ignores unknown keys and invalid values (Configuration.update, MixAll.properties2Object of 5.3.3), so that
+typing errors stay unnoticed. The emulator rejects such a change as a whole and names the nearest valid key or value.
 """
 
 import json
@@ -18,12 +18,15 @@ REFUSED, FORBIDDEN = 1, 16
 
 @pytest.fixture
 def peer() -> Peer:
-    """A client of a broker and a name server behind one port."""
+    """A client of a broker and a name server on one port."""
     return Port(Engine(now_ms=NOW)).peer()
 
 
 def test_the_brokers_configuration(peer: Peer) -> None:
-    """Its text, with the version as JSON in an ext field; a change is read back."""
+    """The broker's configuration is returned as text, with its version as JSON in an ext field.
+
+    A change is read back.
+    """
     assert peer.ask(RequestCode.UPDATE_BROKER_CONFIG, None, b"popPollingSize=7\n").code == 0
     answer = peer.ask(RequestCode.GET_BROKER_CONFIG)
     assert b"popPollingSize=7\n" in answer.body
@@ -31,7 +34,7 @@ def test_the_brokers_configuration(peer: Peer) -> None:
 
 
 def test_the_name_servers_configuration(peer: Peer) -> None:
-    """Its text, without a version; a change is read back."""
+    """The name server's configuration is returned as text without a version. A change is read back."""
     assert peer.ask(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"orderMessageEnable=true\n").code == 0
     answer = peer.ask(RequestCode.GET_NAMESRV_CONFIG)
     assert (answer.code, answer.ext_fields) == (0, None)
@@ -54,7 +57,10 @@ def test_the_name_servers_configuration(peer: Peer) -> None:
 def test_a_change_that_is_not_understood_changes_nothing(
     peer: Peer, where: tuple[RequestCode, RequestCode], text: bytes, remark: str
 ) -> None:
-    """The key that comes nearest, or the range, is in the answer; what was right beside it is not done either."""
+    """A change with an invalid key or value is rejected, and its valid keys are not applied.
+
+    The response names the nearest key or the valid range.
+    """
     change, tell = where
     before = peer.ask(tell).body
     answer = peer.ask(change, None, text)
@@ -73,7 +79,7 @@ def test_a_change_that_is_not_understood_changes_nothing(
 def test_what_is_on_the_black_list_is_not_changed(
     peer: Peer, where: tuple[RequestCode, RequestCode], names: list[str]
 ) -> None:
-    """Nor is what comes with it."""
+    """A change of a blacklisted key is rejected, and the other keys of the request are not applied."""
     before = peer.ask(where[1]).body
     for name in names:
         answer = peer.ask(where[0], None, f"{name}=/x\npopPollingSize=7\norderMessageEnable=true\n".encode())
@@ -84,7 +90,7 @@ def test_what_is_on_the_black_list_is_not_changed(
 @pytest.mark.parametrize("where", [BROKER, NAME_SERVER])
 @pytest.mark.parametrize("text", [b"", b"\n", b"# popPolingSize=1\n! a comment, too\n"])
 def test_no_key_is_no_error(peer: Peer, where: tuple[RequestCode, RequestCode], text: bytes) -> None:
-    """A body without keys changes nothing."""
+    """A body without keys succeeds and changes nothing."""
     before = peer.ask(where[1]).body
     assert peer.ask(where[0], None, text).code == 0
     assert peer.ask(where[1]).body == before

@@ -1,4 +1,4 @@
-"""One connection and the port behind it: answers, oneway requests, refusals, pushes, malformed bytes."""
+"""One connection and its port: responses, oneway requests, error responses, server requests, malformed bytes."""
 
 import json
 from typing import Any
@@ -29,12 +29,12 @@ from rocketmq_testkit.remoting.wire.command import ONEWAY, RESPONSE, RemotingCom
 from stored_bytes import stored_records
 
 DELETING = {RequestCode.DELETE_TOPIC_IN_BROKER}
-"""What takes stored messages away when it is asked for properly."""
+"""Request codes that delete stored messages if the request is valid."""
 MAX_OFFSET = {"topic": "T", "queueId": "0"}
 
 
 def recording(answer: Any = None) -> tuple[Port, RecordingNode]:
-    """A port in front of a broker that writes down what it is asked."""
+    """Return a port with a broker that records its operations."""
 
     def refuse_or_answer(operation: Operation) -> Result:
         if isinstance(answer, Exception):
@@ -47,7 +47,7 @@ def recording(answer: Any = None) -> tuple[Port, RecordingNode]:
 
 
 def test_an_answer_has_the_opaque_of_its_request() -> None:
-    """Pipelined requests are answered each with its own; negative ones too."""
+    """Each pipelined request gets a response with its own opaque, also if it is negative."""
     port, _ = recording()
     peer = port.peer()
     assert peer.send(
@@ -61,7 +61,7 @@ def test_an_answer_has_the_opaque_of_its_request() -> None:
 
 
 def test_answers_to_one_piece_of_bytes_leave_in_one_write() -> None:
-    """However many requests it held."""
+    """Responses to requests in one piece of bytes leave in one write, regardless of their number."""
     port, _ = recording()
     peer = port.peer()
     peer.send(*[RemotingCommand(RequestCode.GET_MAX_OFFSET, opaque=n, ext_fields=MAX_OFFSET) for n in range(50)])
@@ -70,7 +70,7 @@ def test_answers_to_one_piece_of_bytes_leave_in_one_write() -> None:
 
 
 def test_oneway_requests_are_carried_out_and_never_answered() -> None:
-    """Nor are refused or unknown ones."""
+    """Oneway requests are carried out and get no response, even if they are rejected or unknown."""
     port, broker = recording()
     peer = port.peer()
     for code, ext in ((RequestCode.GET_MAX_OFFSET, MAX_OFFSET), (RequestCode.GET_MAX_OFFSET, {}), (9999, {})):
@@ -79,14 +79,14 @@ def test_oneway_requests_are_carried_out_and_never_answered() -> None:
 
 
 def test_binary_requests_are_answered_in_json() -> None:
-    """As 5.3.3 answers them."""
+    """Requests with binary headers get JSON responses, as on 5.3.3."""
     port, _ = recording()
     answer = port.peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET, serialize_type=frame.ROCKETMQ)
     assert (answer.code, answer.serialize_type, answer.ext_fields) == (0, frame.JSON, {"offset": "5"})
 
 
 def test_a_request_may_get_no_answer_at_all() -> None:
-    """An end of transaction with unknown state: the client waits in vain."""
+    """An EndTransaction with an unknown state gets no response."""
     port, broker = recording(NO_ANSWER)
     ext = {"tranStateTableOffset": "0", "commitLogOffset": "0", "commitOrRollback": "0"}
     assert port.peer().exchange(RequestCode.END_TRANSACTION, ext) == []
@@ -94,7 +94,7 @@ def test_a_request_may_get_no_answer_at_all() -> None:
 
 
 def test_a_refusal_has_code_and_remark() -> None:
-    """The engine's error, word for word."""
+    """An error response has the code and the remark of the engine's error."""
     port, _ = recording(EngineError(ResponseCode.SYSTEM_BUSY, 'too "much"\n'))
     answer = port.peer().ask(RequestCode.GET_TOPIC_CONFIG, {"topic": "T"})
     assert (answer.code, answer.remark, answer.ext_fields) == (2, 'too "much"\n', None)
@@ -102,8 +102,8 @@ def test_a_refusal_has_code_and_remark() -> None:
 
 @pytest.mark.provokes_bugs
 def test_a_bug_of_ours_is_answered_and_logged() -> None:
-    """An answer that cannot be worded is code 1; the connection goes on."""
-    port, _ = recording(GetMaxOffset("T", 0))  # no result of anything
+    """An exception while a response is encoded returns code 1 and is logged. The connection stays open."""
+    port, _ = recording(GetMaxOffset("T", 0))  # not a result
     peer = port.peer()
     answer = peer.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
     assert answer.code == ResponseCode.SYSTEM_ERROR
@@ -113,7 +113,7 @@ def test_a_bug_of_ours_is_answered_and_logged() -> None:
 
 
 def test_the_journal_names_requests_and_channels() -> None:
-    """Entries carry the request code's name and the channel's id."""
+    """Journal entries have the request code's name and the channel's id."""
     port, _ = recording()
     peer = port.peer()
     peer.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
@@ -127,7 +127,7 @@ def test_the_journal_names_requests_and_channels() -> None:
 
 @pytest.mark.parametrize("code", [9999, 0, -5, 3442, *sorted(int(code) for code in HANDLED_ELSEWHERE)])
 def test_an_unknown_code_is_answered_as_upstream_answers_it(code: int) -> None:
-    """Code 3 and a remark that begins with a blank; nothing is logged."""
+    """An unknown request code returns code 3 and a remark that begins with a blank. Nothing is logged."""
     port, _ = recording()
     answer = port.peer().ask(code, {})
     assert (answer.code, answer.remark) == (3, f" request type {code} not supported")
@@ -135,7 +135,7 @@ def test_an_unknown_code_is_answered_as_upstream_answers_it(code: int) -> None:
 
 
 def test_a_code_that_is_not_emulated_yet_names_itself_and_is_logged_once() -> None:
-    """Users learn what they miss without a flood of lines."""
+    """A request code that is not emulated yet is named in the response and logged once."""
     port, _ = recording()
     code = RequestCode.EXCHANGE_BROKER_HA_INFO
     assert code not in PROCESSORS
@@ -147,7 +147,7 @@ def test_a_code_that_is_not_emulated_yet_names_itself_and_is_logged_once() -> No
 
 
 def test_a_node_that_does_not_know_an_operation_does_not_serve_its_code() -> None:
-    """It is answered as not emulated yet."""
+    """A request code whose operation the node does not support is reported as not emulated yet."""
     broker = RecordingNode(Role.BROKER)
     del broker.handlers[GetMaxOffset]
     answer = Port(None, broker).peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
@@ -155,7 +155,7 @@ def test_a_node_that_does_not_know_an_operation_does_not_serve_its_code() -> Non
 
 
 def test_each_port_serves_its_own_nodes() -> None:
-    """A broker knows no routes, a name server stores no messages, one port may be both."""
+    """A broker serves no routes, a name server stores no messages, and one port may serve both."""
     broker, name_server = RecordingNode(Role.BROKER), RecordingNode(Role.NAME_SERVER)
     route, offset = (RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), (RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
     assert Port(None, broker).peer().ask(*route).remark == " request type 105 not supported"
@@ -167,7 +167,7 @@ def test_each_port_serves_its_own_nodes() -> None:
 
 
 def test_malformed_bytes_close_their_connection_only() -> None:
-    """One line is logged; what came before is answered; others are served on."""
+    """Malformed bytes close only their connection and log one line. Earlier requests get responses."""
     port, _ = recording()
     bad, good = port.peer(), port.peer()
     request = frame.encode(RemotingCommand(RequestCode.GET_MAX_OFFSET, opaque=1, ext_fields=MAX_OFFSET))
@@ -179,7 +179,7 @@ def test_malformed_bytes_close_their_connection_only() -> None:
 
 
 def test_a_lost_connection_is_told_to_the_broker() -> None:
-    """The channel is inactive by then, and nothing is sent to it any more."""
+    """After a connection is lost, the broker is notified. Its channel is then inactive and sends nothing."""
     broker = RecordingNode(Role.BROKER)
     broker.handlers = {**broker.handlers, ChannelClosed: broker._record}
     port = Port(None, broker)
@@ -193,21 +193,21 @@ def test_a_lost_connection_is_told_to_the_broker() -> None:
 
 
 def test_a_name_server_is_not_told_of_lost_connections() -> None:
-    """It keeps nothing of its clients."""
+    """A name server is not notified of lost connections, because it stores nothing about clients."""
     name_server = RecordingNode(Role.NAME_SERVER)
     Port(None, None, name_server).peer().connection.closed()
     assert name_server.operations == []
 
 
 def test_channels_are_told_apart() -> None:
-    """Even when a port number comes again."""
+    """Channels have different ids, even if a port number is reused."""
     port, _ = recording()
     first, second = Peer(port.service, 5), Peer(port.service, 5)
     assert first.channel.channel_id != second.channel.channel_id
 
 
 def test_a_proxied_address_is_shown_but_messages_are_born_at_the_peer() -> None:
-    """As 5.3.3 does: the list of connections has the source of the PROXY line."""
+    """After a PROXY prologue, lists show its address, but messages have the TCP peer as born host, as on 5.3.3."""
     port, _ = recording()
     peer = port.peer()
     assert peer.connection.received(b"PROXY TCP4 10.9.8.7 10.0.0.1 5555 10911\r\n")
@@ -217,17 +217,17 @@ def test_a_proxied_address_is_shown_but_messages_are_born_at_the_peer() -> None:
 
 
 class TestPushes:
-    """What a broker sends unasked, as 5.3.3 was seen to send it."""
+    """Server-initiated requests, as seen on 5.3.3."""
 
     def test_ids_changed(self) -> None:
-        """Code 40, oneway."""
+        """A change of group members is sent as code 40, oneway."""
         peer = recording()[0].peer()
         peer.channel.push(NotifyConsumerIdsChanged("G"))
         (push,) = peer.received()
         assert (push.code, push.flag, push.ext_fields, push.body) == (40, ONEWAY, {"consumerGroup": "G"}, b"")
 
     def test_check_transaction(self) -> None:
-        """Code 39, oneway; the record is the body."""
+        """A transaction check is sent as code 39, oneway, with the record as body."""
         peer = recording()[0].peer()
         peer.channel.push(
             CheckTransactionState(b"record", "RMQ_SYS_TRANS_HALF_TOPIC", 7, 57026, "U1", "U1", "7F00", "broker-a")
@@ -245,7 +245,10 @@ class TestPushes:
         }
 
     def test_reply(self) -> None:
-        """Code 326 is a request; the client's answer is taken once, other answers are dropped with a line."""
+        """A reply message is sent as code 326, a request.
+
+        The first response is accepted; others are dropped and logged.
+        """
         port, _ = recording()
         peer = port.peer()
         peer.channel.push(
@@ -266,7 +269,7 @@ class TestPushes:
         assert peer.received() == []
 
     def test_opaques_are_the_brokers_own(self) -> None:
-        """They count over all connections of a port."""
+        """Opaque values of server-initiated requests count over all connections of a port."""
         port, _ = recording()
         first, second = port.peer(), port.peer()
         for peer in (first, second, first):
@@ -275,7 +278,7 @@ class TestPushes:
         assert sorted(opaques) == [0, 1, 2]
 
     def test_a_push_before_the_answer_leaves_before_it(self) -> None:
-        """The joiner of a group is told before its own heartbeat is answered."""
+        """A notification during a request leaves before the response to the request."""
         port, broker = recording()
         peer = port.peer()
 
@@ -289,7 +292,7 @@ class TestPushes:
 
 
 def test_the_table_refuses_a_second_processor() -> None:
-    """Within one module and between two."""
+    """A second processor for a request code raises AssertionError, within one table and between two."""
     tables = [RequestTable(Role.BROKER), RequestTable(Role.BROKER)]
     header = PROCESSORS[RequestCode.GET_CONSUMER_LIST_BY_GROUP].header
 
@@ -305,7 +308,7 @@ def test_the_table_refuses_a_second_processor() -> None:
 
 
 def test_there_are_153_request_codes() -> None:
-    """All of RequestCode (5.3.3)."""
+    """RequestCode has all 153 request codes of upstream (5.3.3)."""
     assert len(RequestCode) == 153
     assert set(PROCESSORS).isdisjoint(HANDLED_ELSEWHERE | BROKER_TO_CLIENT)
     of_name_server = {code for code, processor in PROCESSORS.items() if processor.role is Role.NAME_SERVER}
@@ -328,7 +331,7 @@ MEMBERS = ["code", "opaque", "flag", "version", "language", "extFields", "remark
 @settings(max_examples=300)
 @given(st.dictionaries(st.sampled_from(MEMBERS), JSON), st.booleans())
 def test_any_json_header_is_served_or_refused(members: dict[str, Any], ascii_only: bool) -> None:
-    """Members of any kind, numbers of any size, half surrogate pairs: never a bug of ours."""
+    """Headers with members of any kind, numbers of any size and lone surrogates cause no unexpected exception."""
     port, _ = recording()
     header = json.dumps(members, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     port.peer().connection.received(frame.join(header))
@@ -337,7 +340,7 @@ def test_any_json_header_is_served_or_refused(members: dict[str, Any], ascii_onl
 
 @pytest.mark.provokes_bugs
 def test_a_bug_in_reading_costs_its_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is logged whole, the connection is closed, others go on."""
+    """An unexpected exception while a request is read is logged and closes only its connection."""
     port, _ = recording()
     bad, good = port.peer(), port.peer()
     monkeypatch.setattr(port.service, "_unserved", lambda *arguments: 1 / 0)
@@ -378,9 +381,9 @@ def test_a_bug_in_reading_costs_its_connection_only(monkeypatch: pytest.MonkeyPa
     ),
 )
 def test_any_request_gets_one_answer_or_waits(code: int, ext: dict[str, str], body: bytes) -> None:
-    """Whatever its fields and its body are, the real engine answers it or parks it, and no bug shows.
+    """A request with any fields and any body gets one response or waits, and causes no unexpected exception.
 
-    Unless it asks for the removal of a topic, all that was stored stays as it was.
+    Stored messages do not change, unless the request deletes a topic.
     """
     bugs: list[BaseException] = []
     port = Port(Engine(now_ms=1_700_000_000_000, report_bug=bugs.append))

@@ -1,4 +1,4 @@
-"""Who produces and consumes, as administrators see it, against the shapes of a real 5.3.3."""
+"""Producers and consumers as administrators see them, compared with the shapes of a real 5.3.3."""
 
 import json
 from typing import Any
@@ -19,31 +19,31 @@ def peer() -> Peer:
 
 
 def create(peer: Peer, topic: str, queues: int) -> None:
-    """A topic."""
+    """Create a topic."""
     ext = {"topic": topic, "readQueueNums": queues, "writeQueueNums": queues, "perm": 6}
     assert peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "topicFilterType": "SINGLE_TAG"}).code == 0
 
 
 def send(peer: Peer, topic: str) -> None:
-    """One message to queue 0."""
+    """Send one message to queue 0."""
     ext = {"a": "PG", "b": topic, "e": 0, "f": 0, "g": NOW, "h": 0, "i": ""}
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m").code == 0
 
 
 def beat(peer: Peer, body: dict[str, Any]) -> None:
-    """A heartbeat of the client `c`; consumers are told first that their group changed."""
+    """Send a heartbeat of the client `c`. Consumers first get a notification that their group changed."""
     answer = peer.exchange(RequestCode.HEART_BEAT, {}, json.dumps({"clientID": "c", **body}).encode())[-1]
     assert answer.code == 0
 
 
 def plain(answer: RemotingCommand) -> Any:
-    """The JSON body of an answer without remark and ext fields."""
+    """Return the JSON body of a response, which must have neither remark nor ext fields."""
     assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
     return json.loads(answer.body)
 
 
 def test_all_producers_are_listed_by_group(peer: Peer) -> None:
-    """Each connection with its address and the time of its last heartbeat."""
+    """All producers are listed by group, each with its address and the time of its last heartbeat."""
     beat(peer, {"producerDataSet": [{"groupName": "PG"}]})
     listed = plain(peer.ask(RequestCode.GET_ALL_PRODUCER_INFO, {}))
     [entry] = listed["data"]["PG"]
@@ -52,7 +52,7 @@ def test_all_producers_are_listed_by_group(peer: Peer) -> None:
 
 
 def test_a_subscription_is_shown_while_its_group_lives(peer: Peer) -> None:
-    """Left out where nobody has told one."""
+    """A subscription is returned while its group is online, and omitted if there is none."""
     create(peer, "T", 1)
     ask = {"group": "G", "topic": "T"}
     assert plain(peer.ask(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, ask)) == ask
@@ -63,7 +63,10 @@ def test_a_subscription_is_shown_while_its_group_lives(peer: Peer) -> None:
 
 
 def test_a_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
-    """A group that has consumed everything is not late; an empty queue has no times."""
+    """A consume time span has the store times of each queue. A group that consumed everything has no delay.
+
+    An empty queue has no times.
+    """
     create(peer, "T", 2)
     send(peer, "T")
     peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, b'{"groupName":"G"}')
@@ -88,7 +91,7 @@ def test_a_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
 
 
 def test_groups_are_made_together(peer: Peer) -> None:
-    """Each as if it had been made alone."""
+    """Groups in a list are created like single groups."""
     body = b'{"groupConfigList":[{"groupName":"G1","retryMaxTimes":2},{"groupName":"G2"}]}'
     assert peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, {}, body).code == 0
     times = [
@@ -103,7 +106,10 @@ def test_groups_are_made_together(peer: Peer) -> None:
     [("A", ["A"]), (";B;;A;", ["A", "B"]), ("none;B", ["B"]), (";", ["A", "B"]), (" ", ["A", "B"]), ("", ["A", "B"])],
 )
 def test_a_list_of_topics_may_have_empty_parts(peer: Peer, listed: str, topics: list[str]) -> None:
-    """They name nothing; a list of nothing else means all topics with an offset of the group."""
+    """Empty parts of a topic list are ignored.
+
+    A list with only empty parts means all topics with offsets of the group.
+    """
     assert peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, b'{"groupName":"G"}').code == 0
     for topic in ("A", "B"):
         create(peer, topic, 1)

@@ -9,18 +9,18 @@ PAGE = Path(__file__).parents[2] / "docs" / "request-codes.md"
 
 
 def test_the_page_is_current() -> None:
-    """docs/request-codes.md is what `python -m rocketmq_testkit.remoting.request_code_page` prints."""
+    """docs/request-codes.md equals the output of `python -m rocketmq_testkit.remoting.request_code_page`."""
     assert PAGE.read_text() == page()
 
 
 def test_the_page_has_every_code_once() -> None:
-    """One row each, with its name."""
+    """The page has one row per request code, with its name."""
     rows = [line.split(" | ")[:2] for line in page().splitlines() if line.startswith("| ") and line[2].isdigit()]
     assert rows == [[f"| {code:d}", code.name] for code in sorted(RequestCode)]
 
 
 def test_sdk_traffic_is_served() -> None:
-    """The codes that every SDK sends to produce and to consume."""
+    """The codes that every SDK sends to produce and to consume are served."""
     needed = {
         "SEND_MESSAGE",
         "SEND_MESSAGE_V2",

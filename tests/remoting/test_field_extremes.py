@@ -1,4 +1,4 @@
-"""Whatever value a field of a request holds, nothing fails inside, and what lists it stays readable for others."""
+"""Extreme values in a request's fields cause no unexpected exception, and other clients can still read everything."""
 
 import sys
 
@@ -13,7 +13,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request.request_table import Processor
 
 BLOCKS_MAX = 3_000_000
-"""Objects of Python that may be held after all of that: without bounds it is hundreds of millions."""
+"""Maximum number of Python objects that may remain. Without limits there are hundreds of millions."""
 TIMERS_MAX = 5_000
 
 
@@ -31,7 +31,10 @@ def port() -> Port:
 
 @pytest.mark.parametrize("processor", PROCESSORS.values(), ids=lambda each: each.label)
 def test_extremes_of_every_field(port: Port, processor: Processor) -> None:
-    """Each request is answered or waits; then all that can be read is read by another client."""
+    """Each request with an extreme value gets a response or waits.
+
+    Then another client reads everything that is readable.
+    """
     blocks = sys.getallocatedblocks()
     attacker = port.peer()
     for ext in odd_exts(processor):
@@ -47,7 +50,7 @@ def test_extremes_of_every_field(port: Port, processor: Processor) -> None:
 
 
 def test_the_next_client_is_served_as_before(port: Port) -> None:
-    """The attacks that once broke the lists of all."""
+    """After attacks that once broke shared lists, the next client is served as usual."""
     peer: Peer = port.peer()
     heartbeat = b'{"clientID":"\\ud800","consumerDataSet":[{"groupName":"G","subscriptionDataSet":[]}]}'
     exchange(peer, RequestCode.HEART_BEAT, {}, heartbeat)

@@ -1,4 +1,4 @@
-"""Cutting a stream of bytes into frames."""
+"""Split a stream of bytes into frames."""
 
 import itertools
 from struct import pack
@@ -20,18 +20,18 @@ STREAM = b"".join(frame.encode(each) for each in COMMANDS)
 
 
 def decode_all(splitter: frame.FrameSplitter, *pieces: bytes) -> list[RemotingCommand]:
-    """The commands of a stream that comes in pieces."""
+    """Return the commands of a stream that arrives in pieces."""
     return [frame.decode(*each) for piece in pieces for each in splitter.feed(piece)]
 
 
 def test_a_stream_may_be_cut_anywhere() -> None:
-    """Two pieces give the same frames as one, wherever the cut is."""
+    """A stream in two pieces gives the same frames as in one, wherever it is split."""
     for at in range(len(STREAM) + 1):
         assert decode_all(frame.FrameSplitter(), STREAM[:at], STREAM[at:]) == COMMANDS
 
 
 def test_a_stream_may_come_byte_by_byte() -> None:
-    """Each frame comes out with its last byte."""
+    """A stream that arrives byte by byte gives each frame with its last byte."""
     splitter = frame.FrameSplitter()
     found = [decode_all(splitter, STREAM[at : at + 1]) for at in range(len(STREAM))]
     assert [each for frames in found for each in frames] == COMMANDS
@@ -40,14 +40,14 @@ def test_a_stream_may_come_byte_by_byte() -> None:
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_a_stream_may_come_in_any_pieces(cuts: list[int]) -> None:
-    """Any number of pieces, empty ones included."""
+    """A stream in any number of pieces gives the same frames, also with empty pieces."""
     edges = [0, *sorted(cuts), len(STREAM)]
     pieces = [STREAM[start:end] for start, end in itertools.pairwise(edges)]
     assert decode_all(frame.FrameSplitter(), *pieces) == COMMANDS
 
 
 def test_a_large_frame_is_joined_once() -> None:
-    """4 MiB in 64 KiB pieces come out whole."""
+    """A frame of 4 MiB in pieces of 64 KiB is joined to one frame."""
     large = frame.join(b"{}", bytes(4 * 1024 * 1024))
     splitter = frame.FrameSplitter()
     pieces = [large[at : at + 65536] for at in range(0, len(large), 65536)]
@@ -68,18 +68,18 @@ def test_a_large_frame_is_joined_once() -> None:
     ],
 )
 def test_absurd_lengths_are_refused_at_once(data: bytes) -> None:
-    """Eight bytes are enough to know that a stream makes no sense."""
+    """An invalid length is rejected after eight bytes."""
     with pytest.raises(ProtocolError):
         list(frame.FrameSplitter().feed(data[:8]))
 
 
 def test_the_largest_frame_is_accepted() -> None:
-    """The limit itself is allowed; nothing is set aside before the bytes come."""
+    """A frame of the maximum size is accepted, and no memory is reserved before its bytes arrive."""
     assert list(frame.FrameSplitter().feed(pack(">II", frame.MAX_FRAME_BYTES, 2))) == []
 
 
 def test_what_came_before_the_nonsense_still_counts() -> None:
-    """Frames in front of a malformed one are given out first."""
+    """Frames before a malformed one are returned first."""
     frames = frame.FrameSplitter().feed(STREAM + b"\xff" * 8)
     assert [frame.decode(*next(frames)) for _ in COMMANDS] == COMMANDS
     with pytest.raises(ProtocolError):
@@ -88,7 +88,7 @@ def test_what_came_before_the_nonsense_still_counts() -> None:
 
 @pytest.mark.parametrize("serialize_type", [2, 9, 255])
 def test_an_unknown_serialize_type_is_refused(serialize_type: int) -> None:
-    """There are JSON and ROCKETMQ headers only."""
+    """A serialize type other than JSON and ROCKETMQ is rejected."""
     ((kind, header, body),) = frame.FrameSplitter().feed(frame.join(b'{"code":38}', b"", serialize_type))
     with pytest.raises(ProtocolError, match=f"serialize type {serialize_type}"):
         frame.decode(kind, header, body)
@@ -96,7 +96,7 @@ def test_an_unknown_serialize_type_is_refused(serialize_type: int) -> None:
 
 @given(st.binary(max_size=200))
 def test_garbage_gives_commands_or_a_protocol_error(data: bytes) -> None:
-    """No bytes make the reader fail in another way."""
+    """Random bytes give commands or a ProtocolError, and no other exception."""
     try:
         decode_all(frame.FrameSplitter(), data)
     except ProtocolError:
@@ -105,7 +105,7 @@ def test_garbage_gives_commands_or_a_protocol_error(data: bytes) -> None:
 
 @given(st.integers(0, 1), st.binary(max_size=120))
 def test_garbage_headers_give_commands_or_a_protocol_error(serialize_type: int, header: bytes) -> None:
-    """The same within a frame that is well formed."""
+    """Random headers in a well-formed frame give commands or a ProtocolError."""
     try:
         decode_all(frame.FrameSplitter(), frame.join(header, b"", serialize_type))
     except ProtocolError:
@@ -114,7 +114,7 @@ def test_garbage_headers_give_commands_or_a_protocol_error(serialize_type: int, 
 
 @given(st.data())
 def test_a_damaged_frame_gives_commands_or_a_protocol_error(data: st.DataObject) -> None:
-    """One wrong byte anywhere in a real stream."""
+    """A valid stream with one changed byte gives commands or a ProtocolError."""
     at = data.draw(st.integers(0, len(STREAM) - 1))
     damaged = STREAM[:at] + bytes([data.draw(st.integers(0, 255))]) + STREAM[at + 1 :]
     try:
@@ -125,7 +125,7 @@ def test_a_damaged_frame_gives_commands_or_a_protocol_error(data: st.DataObject)
 
 @pytest.mark.parametrize("length", [0, 1, 3])
 def test_a_frame_that_is_too_short_is_told_by_its_length(length: int) -> None:
-    """Four bytes that leave no room for a header's length end the stream, whatever may follow and however they come."""
+    """A length that leaves no room for the header's length is rejected after four bytes, in any pieces."""
     data = pack(">I", length)
     for pieces in ((data,), (data[:2], data[2:]), (STREAM + data,), (data + STREAM,)):
         splitter = frame.FrameSplitter()
@@ -136,7 +136,7 @@ def test_a_frame_that_is_too_short_is_told_by_its_length(length: int) -> None:
 @pytest.mark.parametrize("cut", [1, 2, 3])
 @pytest.mark.parametrize("length", [0, 3])
 def test_a_frame_behind_a_whole_one_that_is_too_short_is_refused_with_its_fourth_byte(cut: int, length: int) -> None:
-    """The splitter does not wait for the second word, wherever the first one was cut."""
+    """A too short frame after a complete one is rejected with its fourth byte, wherever its length is split."""
     data = pack(">I", length)
     splitter = frame.FrameSplitter()
     assert decode_all(splitter, STREAM + data[:cut]) == COMMANDS

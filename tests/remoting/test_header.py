@@ -1,4 +1,4 @@
-"""Declaring, reading and writing the custom header of a request."""
+"""Declare, read and write the custom header of a request."""
 
 from typing import Any
 
@@ -39,26 +39,26 @@ FULL = {
 
 
 def test_every_kind_of_field_is_read() -> None:
-    """Names are the camelCase of the attribute or given; unknown fields are ignored."""
+    """Field names are the camelCase of the attribute, or declared. Unknown fields are ignored."""
     assert Sample.parse(FULL) == Sample(
         topic="T", queue_id=3, offset=5_000_000_000, order=True, note="n", limit=-1, born=7, unique=False
     )
 
 
 def test_absent_fields_have_their_defaults() -> None:
-    """Only fields without a default are needed."""
+    """Absent fields have their defaults. Only fields without a default are required."""
     assert Sample.parse({"topic": "T", "queueId": "0", "offset": "0"}) == Sample(topic="T", queue_id=0, offset=0)
 
 
 def test_numbers_and_booleans_may_come_as_such() -> None:
-    """As C++ sends them."""
+    """Numbers and booleans are accepted as JSON numbers and booleans, as C++ clients send them."""
     parsed = Sample.parse({"topic": 5, "queueId": 3, "offset": -1, "order": True, "limit": 9})
     assert parsed == Sample(topic="5", queue_id=3, offset=-1, order=True, limit=9)
 
 
 @pytest.mark.parametrize(("text", "value"), [("TRUE", True), ("True", True), ("1", False), ("yes", False), ("", False)])
 def test_booleans_read_as_java_reads_them(text: str, value: bool) -> None:
-    """Only `true`, in any case, is true."""
+    """Only `true` is read as true, in any case."""
     assert Sample.parse({**FULL, "order": text}).order is value
 
 
@@ -82,7 +82,7 @@ def test_booleans_read_as_java_reads_them(text: str, value: bool) -> None:
     ],
 )
 def test_a_missing_field_is_a_null_pointer(field: str, remark: str) -> None:
-    """The remark is the one that upstream's handler makes of the missing value."""
+    """A missing field is rejected with the remark of upstream's handler."""
     ext = {name: value for name, value in FULL.items() if name != field}
     with pytest.raises(EngineError) as refused:
         Sample.parse(ext)
@@ -91,7 +91,7 @@ def test_a_missing_field_is_a_null_pointer(field: str, remark: str) -> None:
 
 @pytest.mark.parametrize("value", ["x", "", "1.5", str(2**31), str(-(2**31) - 1), "9" * 30, None])
 def test_an_unreadable_number_counts_as_missing(value: str | None) -> None:
-    """Also one that does not fit 32 bits."""
+    """An unreadable number counts as missing, also if it does not fit 32 bits."""
     with pytest.raises(EngineError):
         Sample.parse({**FULL, "queueId": value})
     assert Sample.parse({**FULL, "limit": value}).limit is None
@@ -99,12 +99,12 @@ def test_an_unreadable_number_counts_as_missing(value: str | None) -> None:
 
 @pytest.mark.parametrize("value", [-(2**31), -1, 0, 2**31 - 1])
 def test_the_limits_of_an_int_are_read(value: int) -> None:
-    """Negative numbers take the same way."""
+    """The limits of an int are read, also negative ones."""
     assert Sample.parse({**FULL, "queueId": str(value)}).queue_id == value
 
 
 def test_a_number_may_be_needed_later() -> None:
-    """A handler that looks at something else first asks for the number itself."""
+    """`required` returns a number, or raises the error of a missing one."""
     assert required(Sample(topic="T", queue_id=1, offset=0, limit=4), "limit") == 4
     with pytest.raises(EngineError, match=r"Sample.getLimit\(\)"):
         required(Sample(topic="T", queue_id=1, offset=0), "limit")
@@ -124,9 +124,9 @@ SCALARS: st.SearchStrategy[Any] = st.one_of(
 
 @given(st.dictionaries(st.sampled_from([each.name for each in Sample.FIELDS]), SCALARS))
 def test_the_quick_reader_agrees_with_the_careful_one(ext: dict[str, Any]) -> None:
-    """On any values, the compiled reader finds what the plain one finds.
+    """The compiled parser returns the same as the plain parser, for any values.
 
-    Two looks of a number that Java refuses are let through by the quick one: blanks around it and a whole fraction.
+    The compiled parser accepts two forms that Java rejects: blanks around a number and a whole fraction.
     """
     try:
         careful: Any = Sample._parse_carefully(ext)
@@ -144,7 +144,7 @@ def test_the_quick_reader_agrees_with_the_careful_one(ext: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("code", sorted(PROCESSORS), ids=lambda code: PROCESSORS[code].label)
 def test_every_header_comes_back(code: int) -> None:
-    """Each code's header, filled with a value of each field's kind, is written and read again."""
+    """The header of each code, filled with a value for each field, is written and read back equal."""
     kind = PROCESSORS[code].header
     samples: dict[str, Any] = {"str": "text", "Int": 7, "Long": 2**40, "bool": True}
     made = kind(**{each.attribute: samples[each.kind] for each in kind.FIELDS})

@@ -1,4 +1,4 @@
-"""The JSON and the binary header: what is accepted and what is written."""
+"""The JSON and the binary header: accepted input and written output."""
 
 import json
 
@@ -14,12 +14,12 @@ NUMBER = st.integers(-(2**31), 2**31 - 1)
 
 
 def ext_of(header: bytes) -> dict[str, str] | None:
-    """The ext fields that a header is read to have."""
+    """Return the decoded ext fields of a header."""
     return header_json.decode(header).ext_fields
 
 
 def test_what_cpp_sends_is_accepted() -> None:
-    """White space, a trailing newline, numbers and booleans in ext fields, nulls, a missing version."""
+    """A C++ header is accepted: white space, a trailing newline, non-string ext fields, nulls, a missing version."""
     header = (
         b'{ "code" : 38, "opaque": 5, "flag":0, "language":"CPP", "remark": "",'
         b' "extFields" : {"consumerGroup":"G-x", "n": 5, "b": true, "f": 12.50, "z": null} }\n'
@@ -43,7 +43,10 @@ def test_what_cpp_sends_is_accepted() -> None:
     ],
 )
 def test_loose_numbers_read_as_java_reads_them(header: bytes, code: int, opaque: int) -> None:
-    """Texts, fractions, nulls and booleans become numbers; some that are too large wrap around (all tried on 5.3.3)."""
+    """Strings, fractions, nulls and booleans become numbers.
+
+    Some that are too large wrap around (all tried on 5.3.3).
+    """
     command = header_json.decode(header)
     assert (command.code, command.opaque) == (code, opaque)
 
@@ -62,13 +65,13 @@ def test_loose_numbers_read_as_java_reads_them(header: bytes, code: int, opaque:
     ],
 )
 def test_values_of_ext_fields_become_texts(value: bytes, text: str) -> None:
-    """Raw control characters and half surrogate pairs included."""
+    """Values of ext fields become strings, including raw control characters and lone surrogates."""
     assert ext_of(b'{"code":1,"extFields":{"k":' + value + b"}}") == {"k": text}
 
 
 @pytest.mark.parametrize("value", [b"null", b"NaN"])
 def test_nulls_are_left_out(value: bytes) -> None:
-    """A null and a NaN are no values."""
+    """Ext fields with null or NaN are omitted."""
     assert ext_of(b'{"code":1,"extFields":{"k":' + value + b"}}") == {}
 
 
@@ -93,13 +96,13 @@ def test_nulls_are_left_out(value: bytes) -> None:
     ],
 )
 def test_what_is_no_header_is_refused(header: bytes) -> None:
-    """The broker closes the connection on each of these."""
+    """An invalid header is rejected; the broker closes the connection on each of these."""
     with pytest.raises(ProtocolError):
         header_json.decode(header)
 
 
 def test_the_written_header_is_upstreams() -> None:
-    """Members sorted, nothing blank, nulls left out, an empty map of ext fields kept."""
+    """A written header has sorted members, no blanks, no nulls, and keeps an empty map of ext fields."""
     command = RemotingCommand(0, opaque=3, flag=1, remark='say "no"\n', ext_fields={"b": "1", "a": "ä"})
     assert (
         header_json.encode(command)
@@ -124,7 +127,7 @@ def test_the_written_header_is_upstreams() -> None:
 def test_json_headers_come_back(
     code: int, language: str, version: int, opaque: int, flag: int, remark: str | None, ext: dict[str, str] | None
 ) -> None:
-    """What is written is read again, whatever it says."""
+    """Any JSON header is written and read back equal."""
     command = RemotingCommand(code, language, version, opaque, flag, remark, ext)
     header = header_json.encode(command)
     assert header_json.decode(header) == command
@@ -132,7 +135,7 @@ def test_json_headers_come_back(
 
 
 def binary(code: int = 38, ext: bytes = b"", remark: bytes = b"", **lengths: int) -> bytes:
-    """A binary header with lengths that may lie."""
+    """Encode a binary header whose lengths may be wrong."""
     remark_length = lengths.get("remark_length", len(remark))
     ext_length = lengths.get("ext_length", len(ext))
     return b"".join(
@@ -151,7 +154,7 @@ def binary(code: int = 38, ext: bytes = b"", remark: bytes = b"", **lengths: int
 
 
 def field(key: bytes, value: bytes, *, key_length: int | None = None, value_length: int | None = None) -> bytes:
-    """One ext field with lengths that may lie."""
+    """Encode an ext field whose lengths may be wrong."""
     return (
         (len(key) if key_length is None else key_length).to_bytes(2, "big", signed=True)
         + key
@@ -172,22 +175,22 @@ def field(key: bytes, value: bytes, *, key_length: int | None = None, value_leng
     ],
 )
 def test_binary_ext_fields(ext: bytes, read: dict[str, str] | None) -> None:
-    """Empty means null, the last of two wins, bytes that are no UTF-8 are replaced (tried on 5.3.3)."""
+    """Empty values mean null, the last of two equal names wins, and non-UTF-8 bytes are replaced (tried on 5.3.3)."""
     assert header_binary.decode(binary(ext=ext)).ext_fields == read
 
 
 def test_bytes_after_a_binary_header_are_ignored() -> None:
-    """So does the broker."""
+    """Bytes after a binary header are ignored, as on the broker."""
     assert header_binary.decode(binary(ext=field(b"k", b"v")) + b"abcdef").ext_fields == {"k": "v"}
 
 
 def test_an_unknown_language_is_other() -> None:
-    """An ordinal that no client has yet."""
+    """An unknown language ordinal is read as OTHER."""
     assert header_binary.decode(binary(language=99)).language == "OTHER"
 
 
 def test_fewer_than_no_fields_are_none() -> None:
-    """Upstream reads fields only where their length is above 0."""
+    """A negative length of ext fields means no fields: upstream reads them only if the length is above 0."""
     assert header_binary.decode(binary(ext=field(b"k", b"v"), ext_length=-1)).ext_fields is None
 
 
@@ -206,13 +209,13 @@ def test_fewer_than_no_fields_are_none() -> None:
     ],
 )
 def test_lying_lengths_are_refused(header: bytes) -> None:
-    """The broker closes the connection on each of these."""
+    """Wrong lengths are rejected; the broker closes the connection on each of these."""
     with pytest.raises(ProtocolError):
         header_binary.decode(header)
 
 
 def test_truncated_binary_headers_are_refused() -> None:
-    """Wherever the header is cut off."""
+    """A truncated binary header is rejected, wherever it is cut off."""
     whole = binary(ext=field(b"topic", b"T") + field(b"k", b"v"), remark=b"re")
     for end in range(len(whole)):
         with pytest.raises(ProtocolError):
@@ -220,5 +223,5 @@ def test_truncated_binary_headers_are_refused() -> None:
 
 
 def test_codes_of_the_pop_family_are_cut() -> None:
-    """200050 leaves as its low 16 bits, which is why binary clients cannot pop."""
+    """Code 200050 is written as its low 16 bits, which is why binary clients cannot pop."""
     assert header_binary.decode(header_binary.encode(RemotingCommand(200050))).code == 3442

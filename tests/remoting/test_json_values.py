@@ -1,4 +1,4 @@
-"""A member of a JSON body becomes the Java value that a 5.3.3 broker made of it, or is refused with its exception.
+"""A member of a JSON body becomes the Java value of a 5.3.3 broker, or is rejected with its exception.
 
 The tables were recorded on 5.3.3: a group, a subscription or a heartbeat was stored with the text, then read back.
 """
@@ -49,12 +49,12 @@ NO_CONSUME_TYPES = {"3": "3", "-1": "-1", "true": "true", "[]": "[]", "1.0": "1.
 
 
 def group(member: str, text: str) -> GroupConfigBody:
-    """A group's configuration with a member of this JSON text."""
+    """Read a group's configuration with a member of this JSON text."""
     return GroupConfigBody.parse(f'{{"groupName":"g","{member}":{text}}}'.encode())
 
 
 def initial_delay(text: str) -> int:
-    """The first delay of a retry policy, given by this JSON text."""
+    """Read the first delay of a retry policy from this JSON text."""
     policy = f'{{"type":"EXPONENTIAL","exponentialRetryPolicy":{{"initial":{text},"max":7,"multiplier":3}}}}'
     found = RetryPolicyBody.parse(policy.encode()).exponential_retry_policy
     assert found is not None
@@ -63,13 +63,13 @@ def initial_delay(text: str) -> int:
 
 @pytest.mark.parametrize(("text", "value"), INTS.items())
 def test_an_int(text: str, value: int) -> None:
-    """Fractions are cut off, texts are parsed, nulls leave the default."""
+    """For an int, fractions are truncated, strings are parsed, and nulls leave the default."""
     assert group("retryMaxTimes", text).retry_max_times == value
 
 
 @pytest.mark.parametrize("text", NO_INTS, ids=lambda text: text[:30])
 def test_no_int(text: str) -> None:
-    """It names the field."""
+    """An invalid int is rejected with the name of its field."""
     with pytest.raises(EngineError) as refused:
         group("retryMaxTimes", text)
     assert refused.value.code == 1
@@ -78,26 +78,26 @@ def test_no_int(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["Infinity", "0x10"])
 def test_words_that_are_no_numbers(text: str) -> None:
-    """Refused, whatever their field."""
+    """A word that is not a number is rejected in any field."""
     with pytest.raises(EngineError, match="JSONException"):
         group("retryMaxTimes", text)
 
 
 @pytest.mark.parametrize(("text", "value"), LONGS.items(), ids=lambda each: str(each)[:30])
 def test_a_long(text: str, value: int) -> None:
-    """Too many digits wrap around, unless the sign changes."""
+    """A long with too many digits wraps around, unless the sign changes."""
     assert initial_delay(text) == value
 
 
 @pytest.mark.parametrize("text", NO_LONGS)
 def test_no_long(text: str) -> None:
-    """It names the field."""
+    """An invalid long is rejected with the name of its field."""
     with pytest.raises(EngineError, match="parseLong error, field : initial"):
         initial_delay(text)
 
 
 def test_a_long_out_of_order_does_not_wrap_around() -> None:
-    """fastjson's fast reader takes members in the order of their names alone."""
+    """fastjson's fast reader wraps a number only if the members are in the order of their names."""
     digits = "1" + "0" * 23
     found = SubscriptionBody.parse(b'{"expressionType":"TAG","subVersion":%s,"topic":"T"}' % digits.encode())
     assert found.sub_version == 200376420520689664
@@ -108,32 +108,32 @@ def test_a_long_out_of_order_does_not_wrap_around() -> None:
 
 @pytest.mark.parametrize(("text", "value"), BOOLEANS.items())
 def test_a_boolean(text: str, value: bool) -> None:
-    """Of numbers only 1 is true."""
+    """Of all numbers, only 1 is read as true."""
     assert group("consumeEnable", text).consume_enable is value
 
 
 @pytest.mark.parametrize("text", NO_BOOLEANS)
 def test_no_boolean(text: str) -> None:
-    """It names the field."""
+    """An invalid boolean is rejected with the name of its field."""
     with pytest.raises(EngineError, match="parseBoolean error, field : consumeEnable"):
         group("consumeEnable", text)
 
 
 @pytest.mark.parametrize(("text", "value"), TEXTS.items(), ids=lambda each: ascii(each)[:30])
 def test_a_text(text: str, value: str) -> None:
-    """Half of a surrogate pair becomes a question mark, other values their JSON text."""
+    """In a string, a lone surrogate becomes a question mark. Other values become their JSON text."""
     assert HeartbeatBody.parse(f'{{"clientID":{text}}}'.encode()).client_id == value
 
 
 @pytest.mark.parametrize(("text", "value"), CONSUME_TYPES.items())
 def test_an_enum(text: str, value: str) -> None:
-    """By name in any case, or by ordinal."""
+    """An enum is read by name in any case, or by ordinal."""
     assert ConsumerBody.parse(f'{{"groupName":"g","consumeType":{text}}}'.encode()).consume_type == value
 
 
 @pytest.mark.parametrize(("text", "shown"), NO_CONSUME_TYPES.items())
 def test_no_enum(text: str, shown: str) -> None:
-    """It names the class."""
+    """An invalid enum is rejected with the name of its class."""
     with pytest.raises(EngineError) as refused:
         ConsumerBody.parse(f'{{"groupName":"g","consumeType":{text}}}'.encode())
     assert refused.value.remark == (
@@ -153,14 +153,14 @@ def test_no_enum(text: str, shown: str) -> None:
     ],
 )
 def test_no_set(member: str, text: str, remark: str) -> None:
-    """Items are read by the rules of their type, and are named by their place."""
+    """Items of a set are read by the rules of their type, and errors name them by index."""
     with pytest.raises(EngineError) as refused:
         SubscriptionBody.parse(f'{{"topic":"T","{member}":{text}}}'.encode())
     assert refused.value.remark == f"com.alibaba.fastjson.JSONException: {remark}"
 
 
 def test_objects_within_bodies() -> None:
-    """An empty list or text stands for null; anything but an object is refused, and so is null in a list."""
+    """An empty list or string is read as null. Other values than objects are rejected, and so is null in a list."""
     for null in ("null", "[]", '""'):
         assert group("groupRetryPolicy", null).group_retry_policy is None
     with pytest.raises(EngineError, match=r"syntax error, expect \{, actual int, pos 0, fieldName groupRetryPolicy"):
@@ -172,7 +172,7 @@ def test_objects_within_bodies() -> None:
 @pytest.mark.parametrize("member", ["code", "opaque", "flag", "version"])
 @pytest.mark.parametrize("text", ["2147483648", "4294967296", "9" * 23, '"x"', "[]"])
 def test_a_number_that_its_header_cannot_hold(member: str, text: str) -> None:
-    """The connection ends, as at a real broker."""
+    """A number that the header cannot hold ends the connection, as on a real broker."""
     with pytest.raises(ProtocolError):
         decode(f'{{"code":34,"{member}":{text}}}'.replace('"code":34,"code"', '"code"').encode())
 
@@ -181,13 +181,13 @@ def test_a_number_that_its_header_cannot_hold(member: str, text: str) -> None:
     ("text", "language"), [("", "JAVA"), ('"cpp"', "CPP"), ("5", "ERLANG"), ('"KLINGON"', ""), ("null", "")]
 )
 def test_a_language(text: str, language: str) -> None:
-    """Unknown ones have no name."""
+    """An unknown language is read as an empty name."""
     header = f'{{"code":34,"language":{text}}}' if text else '{"code":34}'
     assert decode(header.encode()).language == language
 
 
 def test_what_a_client_answers_for_all() -> None:
-    """A client whose offsets cannot be read is left out, where others would see them."""
+    """A client whose offsets cannot be read is omitted from the response to administrators."""
     body = '{"messageQueueTable":{{"brokerName":"b","queueId":0,"topic":"T"}:%s}}'
     assert queue_offsets((body % "5").encode()) is not None
     for bad in ("1" + "0" * 30, '"x"', "[]"):
@@ -195,7 +195,7 @@ def test_what_a_client_answers_for_all() -> None:
 
 
 def test_numbers_of_a_megabyte_are_read_in_linear_memory() -> None:
-    """Python itself refuses them, or takes quadratic time."""
+    """Numbers of a megabyte are read in linear memory, although Python rejects them or takes quadratic time."""
     body = b'{"clientID":%s,"heartbeatFingerprint":7}' % (b"9" * 1_000_000)
     tracemalloc.start()
     assert len(HeartbeatBody.parse(body).client_id) == 1_000_000
@@ -216,5 +216,5 @@ def test_numbers_of_a_megabyte_are_read_in_linear_memory() -> None:
     ],
 )
 def test_a_long_at_its_limits_as_the_fast_reader_takes_it(text: str, found: object) -> None:
-    """It wraps around where the sign stays; else the value is left as it is."""
+    """A long wraps around if its sign stays. Otherwise it is left unchanged."""
     assert fast_read(text, 64) == found

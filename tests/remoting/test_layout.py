@@ -1,4 +1,4 @@
-"""The declared layouts, the golden vectors, and the quick codecs beside them."""
+"""The declared layouts, the golden vectors, and the fast codecs."""
 
 from zlib import crc32
 
@@ -52,7 +52,7 @@ PORT = st.integers(0, 65535)
 
 
 def test_a_frame_has_two_words_a_header_and_a_body() -> None:
-    """Vector V1 and V3: the declaration reads and writes them byte for byte."""
+    """Vectors V1 and V3: the declaration reads and writes them byte for byte."""
     found = Frame.parse(V1)
     assert (found.length, found.serialize_type, found.header_length) == (0x7F, "JSON", 0x7B)
     assert (found.header, found.body) == (V1_HEADER, b"")
@@ -62,7 +62,7 @@ def test_a_frame_has_two_words_a_header_and_a_body() -> None:
 
 
 def test_the_quick_frame_codec_agrees_with_the_vectors() -> None:
-    """V1 to V3 decode to the command they stand for and encode back to the same bytes."""
+    """V1 to V3 decode to their commands and encode back to the same bytes."""
     request = RemotingCommand(105, opaque=7, ext_fields={"topic": "T"})
     answer = RemotingCommand(17, opaque=7, flag=1, remark="no", body=b"xy")
     assert [frame.decode(*each) for each in frame.FrameSplitter().feed(V1 + V2 + V3)] == [request, request, answer]
@@ -71,7 +71,7 @@ def test_the_quick_frame_codec_agrees_with_the_vectors() -> None:
 
 
 def test_oneway_requests_are_flag_2() -> None:
-    """Vector V4."""
+    """Vector V4: a oneway request has flag 2."""
     command = RemotingCommand(15, opaque=8, flag=2)
     expected = b'{"code":15,"flag":2,"language":"JAVA","opaque":8,"serializeTypeCurrentRPC":"JSON","version":479}'
     assert frame.encode(command)[8:] == expected
@@ -81,7 +81,7 @@ def test_oneway_requests_are_flag_2() -> None:
 
 @given(st.integers(0, 1), st.binary(max_size=200), st.binary(max_size=200))
 def test_frames_of_any_content_are_the_declared_ones(serialize_type: int, header: bytes, body: bytes) -> None:
-    """The quick writer and the declaration make the same bytes, and the splitter takes them apart again."""
+    """The fast encoder and the declaration make the same bytes, and the splitter decodes them."""
     declared = Frame.build({"serialize_type": serialize_type, "header": header, "body": body})
     assert frame.join(header, body, serialize_type) == declared
     assert list(frame.FrameSplitter().feed(declared)) == [(serialize_type, header, body)]
@@ -99,7 +99,7 @@ def test_frames_of_any_content_are_the_declared_ones(serialize_type: int, header
 def test_binary_headers_are_the_declared_ones(
     code: int, language: int, version: int, opaque: int, flag: int, remark: str, ext: dict[str, str]
 ) -> None:
-    """Both writers make the same bytes; the reader gives back what they mean, empty standing for null."""
+    """Both encoders of binary headers make the same bytes. The decoder returns the values, with empty read as null."""
     command = RemotingCommand(code, LANGUAGES[language], version, opaque, flag, remark or None, ext, b"", 1)
     declared = BinaryHeader.build(
         {
@@ -145,7 +145,7 @@ def test_the_golden_record() -> None:
 
 
 def test_offset_message_ids_are_the_declared_bytes() -> None:
-    """Both forms of V7 take apart into host and offset."""
+    """Both forms of V7 decode to host and offset."""
     short = OffsetMessageIdV4.parse(bytes.fromhex("7F00000100002A9F00000000000003E8"))
     assert (short.store_host.address, short.store_host.port, short.physical_offset) == (b"\x7f\0\0\1", 10911, 1000)
     long = OffsetMessageIdV6.parse(bytes.fromhex("0000000000000000000000000000000100002A9F00000000000003E8"))
@@ -153,14 +153,14 @@ def test_offset_message_ids_are_the_declared_bytes() -> None:
 
 
 def test_unique_keys_are_the_declared_bytes() -> None:
-    """A unique key of the C++ client (recorded) has the widths of Java's."""
+    """A recorded unique key of the C++ client has the field widths of Java's."""
     key = UniqueKeyV4.parse(bytes.fromhex("0100007F0000C19F000038297F6E0100"))
     assert key.address == b"\x01\x00\x00\x7f"
     assert UniqueKeyV4.build(key).hex().upper() == "0100007F0000C19F000038297F6E0100"
 
 
 def host(v6: bool) -> st.SearchStrategy[Container]:
-    """A packed host of the wanted form."""
+    """A strategy for packed hosts, IPv4 or IPv6."""
     size = 16 if v6 else 4
     return st.builds(
         lambda address, port: Container(address=address, port=port), st.binary(min_size=size, max_size=size), PORT
@@ -169,7 +169,7 @@ def host(v6: bool) -> st.SearchStrategy[Container]:
 
 @st.composite
 def stored_records(draw: st.DrawFn) -> Container:
-    """Any record: IPv4 and IPv6 hosts, short and long topics."""
+    """A strategy for records: IPv4 and IPv6 hosts, short and long topics."""
     born_v6, store_v6 = draw(st.booleans()), draw(st.booleans())
     topic = draw(st.binary(min_size=1, max_size=200))
     hosts = (BORN_HOST_V6 if born_v6 else 0) | (STORE_HOST_V6 if store_v6 else 0)
@@ -195,7 +195,7 @@ def stored_records(draw: st.DrawFn) -> Container:
 
 @given(stored_records())
 def test_the_engines_records_are_the_declared_ones(wanted: Container) -> None:
-    """What the engine encodes at append is what the declaration builds from the same fields."""
+    """The engine's encoder makes the same bytes as the declaration from the same fields."""
     encoded = records.encode(
         wanted.topic,
         wanted.queue_id,
@@ -218,7 +218,7 @@ def test_the_engines_records_are_the_declared_ones(wanted: Container) -> None:
 
 @given(stored_records(), TEXT, TEXT)
 def test_the_engine_reads_the_declared_records(wanted: Container, topic: str, text: str) -> None:
-    """The engine's reader finds in a declared record the fields that were built in."""
+    """The engine's decoder returns the fields of a declared record."""
     wanted.topic, wanted.properties = (topic or "T").encode(), text.encode()
     wanted.magic = MAGIC_V2 if len(wanted.topic) > 127 else MAGIC_V1
     record = records.decode(StoredRecord.build(wanted))
@@ -234,14 +234,14 @@ def test_the_engine_reads_the_declared_records(wanted: Container, topic: str, te
 
 @given(st.lists(stored_records(), max_size=4))
 def test_answers_are_records_one_after_the_other(wanted: list[Container]) -> None:
-    """No count and no padding stand between them."""
+    """Response bodies are concatenated records without count and padding."""
     data = b"".join(StoredRecord.build(each) for each in wanted)
     assert [each.queue_offset for each in StoredRecords.parse(data)] == [each.queue_offset for each in wanted]
 
 
 @given(st.dictionaries(NAME, NAME, max_size=8))
 def test_property_texts_are_the_declared_ones(properties: dict[str, str]) -> None:
-    """The engine's text is the declared one, and both readers agree on it."""
+    """The engine and the declaration write the same property text, and both decoders agree."""
     text = props.encode(properties)
     pairs = [{"name": name.encode(), "value": value.encode()} for name, value in properties.items()]
     assert text.encode() == PropertiesText.build(pairs)
@@ -250,7 +250,7 @@ def test_property_texts_are_the_declared_ones(properties: dict[str, str]) -> Non
 
 
 def test_the_golden_batch_body() -> None:
-    """Vector V8: two messages with properties WAIT and TAGS."""
+    """Vector V8: a batch of two messages with properties WAIT and TAGS."""
     assert batch_body([(b"hi", {"WAIT": "true", "TAGS": "A"})] * 2) == V8
     assert BatchBody.build(BatchBody.parse(V8)) == V8
     assert [each.body for each in BatchBody.parse(V8)] == [b"hi", b"hi"]
@@ -258,7 +258,7 @@ def test_the_golden_batch_body() -> None:
 
 @given(st.lists(st.tuples(st.binary(max_size=50), st.dictionaries(NAME, NAME, max_size=3)), max_size=5), INT)
 def test_batch_bodies_are_the_declared_ones(messages: list[tuple[bytes, dict[str, str]]], flag: int) -> None:
-    """The client's writer and the declaration make the same bytes."""
+    """The client's batch encoder and the declaration make the same bytes."""
     declared = [
         {"flag": flag, "body": body, "properties": props.encode(properties).encode()} for body, properties in messages
     ]
@@ -267,5 +267,5 @@ def test_batch_bodies_are_the_declared_ones(messages: list[tuple[bytes, dict[str
 
 @pytest.mark.parametrize(("text", "code"), [("A", 65), ("TagA", 2598919), ("", 0), ("𐐷", 1770582)])
 def test_tag_hash(text: str, code: int) -> None:
-    """Vector V11: Java's String.hashCode, over UTF-16 units."""
+    """Vector V11: a tag's hash is Java's String.hashCode, over UTF-16 units."""
     assert props.string_hash(text) == code

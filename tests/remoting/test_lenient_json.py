@@ -20,7 +20,7 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_valid_json_is_read_as_ever(value: Any) -> None:
-    """Whatever the standard library writes is read as it reads it, fractions with all their digits."""
+    """Valid JSON is read as by the standard library, and fractions keep all their digits."""
     written = json.dumps(value)
     assert lenient_json.loads(written) == json.loads(written, parse_float=Decimal)
 
@@ -42,19 +42,19 @@ def test_valid_json_is_read_as_ever(value: Any) -> None:
     ],
 )
 def test_what_stricter_readers_refuse(text: str, value: Any) -> None:
-    """Single quotes, names without quotes, trailing commas, comments, control characters, objects for names."""
+    """Single quotes, unquoted names, trailing commas, comments, control characters and object names are accepted."""
     assert lenient_json.loads(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "{", "{a}", "{a:}", "[1 2]", "nonsense", '{"a":1}}', "'open", "]", "[" * 5000])
 def test_what_is_no_json_at_all(text: str) -> None:
-    """It is refused with ValueError, however deep it nests."""
+    """Text that is not JSON raises ValueError, even if it is deeply nested."""
     with pytest.raises(ValueError, match=r"."):
         lenient_json.loads(text)
 
 
 @given(st.text(alphabet="{}[]:,\"'\\/* a0\n", max_size=30))
 def test_any_text_ends_in_a_value_or_an_error(text: str) -> None:
-    """Never in another exception."""
+    """Any text returns a value or raises ValueError, and no other exception."""
     with contextlib.suppress(ValueError):
         lenient_json.loads(text)

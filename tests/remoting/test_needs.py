@@ -1,4 +1,4 @@
-"""Rights that requests need, as a table of requests."""
+"""The rights that requests require, as a table of requests."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ Fields = Mapping[str, str]
 
 
 def needed(code: int, ext: Fields, body: object = None) -> list[str]:
-    """Each need as `resource: actions`."""
+    """Return each required right as `resource: actions`."""
     content = b"" if body is None else json.dumps(body).encode()
     return [
         f"{need.resource.key}: {' '.join(action.value for action in need.actions)}"
@@ -66,7 +66,7 @@ CONSUMER = {"consumerGroup": "G"}
     ],
 )  # fmt: skip
 def test_needs_that_fields_state(code: int, ext: Fields, expected: list[str]) -> None:
-    """A retry topic stands for its group, and where the group is named too, for nothing more."""
+    """A retry topic requires rights on its group. If the group is named as well, the topic requires nothing more."""
     assert needed(code, ext) == expected
 
 
@@ -75,7 +75,7 @@ TOPICS = ["Topic:T: Sub", "Topic:null: Sub", "Topic:U: Sub"]
 
 
 def test_needs_of_a_heartbeat() -> None:
-    """Each group, and each topic that it subscribes to except retry topics."""
+    """A heartbeat requires rights on each group, and on each subscribed topic except retry topics."""
     body = {
         "clientID": "c",
         "consumerDataSet": [{"groupName": "G", "subscriptionDataSet": SUBSCRIBED}, {"groupName": "H"}],
@@ -85,13 +85,13 @@ def test_needs_of_a_heartbeat() -> None:
 
 @pytest.mark.parametrize("code", [RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ])
 def test_needs_of_queue_locks(code: int) -> None:
-    """The group, and the topic of each queue except retry topics."""
+    """A queue lock requires rights on the group, and on the topic of each queue except retry topics."""
     body = {"consumerGroup": "G", "clientId": "c", "mqSet": SUBSCRIBED}
     assert needed(code, {}, body) == ["Group:G: Sub", *TOPICS]
 
 
 @pytest.mark.parametrize("ext", [{"topic": "T"}, {"topic": "T", "topicFilterType": "single_tag"}])
 def test_a_topic_with_an_unknown_filter_type_is_rejected(ext: Fields) -> None:
-    """The header of that request checks itself when it is decoded."""
+    """A topic creation with an unknown filter type is rejected, because its header is validated when it is decoded."""
     with pytest.raises(AccessDenied, match=r"parse authorization context error\."):
         needed(RequestCode.UPDATE_AND_CREATE_TOPIC, ext)

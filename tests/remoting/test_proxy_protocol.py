@@ -38,7 +38,7 @@ V2_V6 = SIGNATURE + bytes([0x21, 0x21]) + pack(">H", 36) + bytes(15) + b"\x01" +
     ],
 )
 def test_the_source_is_taken_and_the_rest_is_given_on(prologue: bytes, source: tuple[str, int] | None) -> None:
-    """At every cut: the prologue goes, the first frame stays."""
+    """Wherever the stream is split, the prologue is removed, its source is stored, and the first frame remains."""
     stream = prologue + FRAME
     for cut in range(1, len(stream)):
         reader = ProxyPrologue()
@@ -66,14 +66,14 @@ def test_the_source_is_taken_and_the_rest_is_given_on(prologue: bytes, source: t
     ],
 )
 def test_malformed_prologues_are_refused(data: bytes) -> None:
-    """The broker closes the connection on these."""
+    """A malformed prologue is rejected; the broker closes the connection on these."""
     with pytest.raises(ProtocolError):
         ProxyPrologue().feed(data)
 
 
 @given(st.binary(max_size=60))
 def test_garbage_is_given_on_or_refused(data: bytes) -> None:
-    """What does not begin like a prologue is not touched."""
+    """Bytes that do not begin like a prologue are returned unchanged."""
     try:
         rest = ProxyPrologue().feed(data)
     except ProtocolError:
@@ -85,5 +85,5 @@ def test_garbage_is_given_on_or_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize("data", [bytes(4), b"\xff" * 11, b"GET / HTTP/", b"PROXY", SIGNATURE[:11]])
 def test_nothing_is_judged_before_twelve_bytes(data: bytes) -> None:
-    """Whatever a connection begins with."""
+    """Fewer than twelve bytes are neither accepted nor rejected, whatever their content."""
     assert ProxyPrologue().feed(data) is None

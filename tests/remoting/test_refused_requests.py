@@ -1,4 +1,4 @@
-"""Each request of a remoting client that no service carries out is in the journal, with its outcome."""
+"""Every remoting request that no service carries out is in the journal, with its outcome."""
 
 from dataclasses import replace
 
@@ -24,12 +24,12 @@ _PASSWORD = b'{"username":"ann","password":"open sesame","userType":"Normal"}'
 
 
 def refused(port: Port) -> list[Entry]:
-    """The refused requests of the journal."""
+    """Return the refused requests in the journal."""
     return [entry for entry in port.engine.journal if entry.event == "refused"]
 
 
 def error(entry: Entry) -> tuple[str, str | None]:
-    """Code and remark of a refused request."""
+    """Return the code and the remark of a refused request."""
     assert isinstance(entry.outcome, EngineError)
     return entry.outcome.code.name, entry.outcome.remark
 
@@ -37,7 +37,7 @@ def error(entry: Entry) -> tuple[str, str | None]:
 @pytest.mark.parametrize(("code", "label"), [(9_999, "9999"), (RequestCode.CONTROLLER_ELECT_MASTER, None)])
 @pytest.mark.parametrize("oneway", [False, True])
 def test_unserved_codes_are_journaled(code: int, label: str | None, oneway: bool) -> None:
-    """A request code that is not served is a line of the journal, with a response or without."""
+    """A request code that is not served is journaled, with and without a response."""
     port = Port()
     peer = port.peer()
     assert peer.send(RemotingCommand(code, opaque=1, flag=ONEWAY if oneway else 0, ext_fields={"topic": "T"}))
@@ -51,7 +51,7 @@ def test_unserved_codes_are_journaled(code: int, label: str | None, oneway: bool
 
 @pytest.mark.parametrize("code", [int(code) for code, each in PROCESSORS.items() if each.role is Role.BROKER])
 def test_authentication_is_journaled_without_secrets(code: int) -> None:
-    """NO_PERMISSION of any request code is a line of the journal, which names the user and masks the signature."""
+    """NO_PERMISSION for any request code is journaled with the user and a masked signature."""
     port = Port(Engine(brokers=[_GUARDED], now_ms=1_700_000_000_000))
     peer = port.peer()
     answer = peer.ask(code, {"AccessKey": "ann", "Signature": "c2lnbmVk", "SecurityToken": "t0k"}, _PASSWORD)
@@ -65,7 +65,7 @@ def test_authentication_is_journaled_without_secrets(code: int) -> None:
 
 
 def test_malformed_fields_are_journaled() -> None:
-    """A request whose fields or body make no sense is a line of the journal with the response."""
+    """A request with invalid fields or an invalid body is journaled with its response."""
     port = Port()
     answer = port.peer().ask(RequestCode.PULL_MESSAGE, {"consumerGroup": "G", "queueId": "many"})
     (entry,) = refused(port)
@@ -75,7 +75,7 @@ def test_malformed_fields_are_journaled() -> None:
 
 @pytest.mark.parametrize("data", [frame.join(b'{"code":'), b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 4 + bytes(60)])
 def test_bytes_that_are_no_request_are_journaled(data: bytes) -> None:
-    """A connection that is closed because of its bytes leaves a line that says why."""
+    """A connection that is closed because of invalid bytes is journaled with the reason."""
     port = Port()
     peer = port.peer()
     assert not peer.connection.received(data)
@@ -87,7 +87,7 @@ def test_bytes_that_are_no_request_are_journaled(data: bytes) -> None:
 
 
 def test_name_servers_journal_under_their_own_name() -> None:
-    """A request to a port of a name server, or one that only name servers know, is journaled as the name server's."""
+    """A request to a name server's port, or one that only name servers know, is journaled under the name server."""
     engine = Engine(now_ms=1_700_000_000_000)
     port = Port(engine, name_server=engine.name_server)
     port.peer().ask(9_999)
@@ -98,7 +98,7 @@ def test_name_servers_journal_under_their_own_name() -> None:
 
 @pytest.mark.parametrize("form", Form)
 def test_refusals_of_request_pools_are_journaled(form: Form) -> None:
-    """A pool that refuses leaves a line with the operation, which was not carried out."""
+    """A request that a pool rejects is journaled with the operation, which was not carried out."""
     config = BrokerConfig(request_refusals=f"ack={form.name}")
     port = Port(Engine(brokers=[config], now_ms=1_700_000_000_000))
     fields = {"consumerGroup": "G", "topic": "T", "queueId": 0, "extraInfo": "0 1 2 3 0 b 0 5", "offset": 5}
@@ -110,7 +110,7 @@ def test_refusals_of_request_pools_are_journaled(form: Form) -> None:
 
 
 def test_a_broker_that_goes_away_is_journaled() -> None:
-    """GO_AWAY is a line of the journal, for codes that are served and for those that are not."""
+    """GO_AWAY is journaled for served and for unserved codes."""
     port = Port(Engine(brokers=[BrokerConfig(go_away_enable=True)], now_ms=1_700_000_000_000))
     peer = port.peer()
     for code in (RequestCode.GET_MAX_OFFSET, 9_999):
@@ -123,7 +123,7 @@ def test_a_broker_that_goes_away_is_journaled() -> None:
 
 
 def test_secrets_of_served_requests_are_masked() -> None:
-    """Passwords of users and secret keys of configurations are masked in the journal, in requests and responses."""
+    """Passwords of users and secret keys in configurations are masked in the journal, in requests and responses."""
     config = replace(
         _GUARDED,
         authentication_enabled=False,

@@ -1,4 +1,4 @@
-"""What remoting clients are told at the pools of threads: code and remark, no field besides; who serves what."""
+"""Responses of thread pools to remoting clients: code and remark without ext fields; the pool of each code."""
 
 from collections.abc import Mapping
 
@@ -33,13 +33,13 @@ REQUESTS: Mapping[Pool, tuple[RequestCode, Mapping[str, object]]] = {
 
 
 def port(**keys: object) -> Port:
-    """A port whose broker has these keys."""
+    """Return a port whose broker has these keys."""
     return Port(Engine(brokers=[BrokerConfig(**keys)], now_ms=NOW))  # type: ignore[arg-type]  # checked by the keys
 
 
 @pytest.mark.parametrize("form", [form for form in Form if form is not Form.PC_SYNCHRONIZED])
 def test_a_send_that_is_turned_away(form: Form) -> None:
-    """It is not even told of the region, as other refused sends are; unless the store refuses it."""
+    """A send that a pool rejects gets SYSTEM_BUSY without the region, unlike a send that the store rejects."""
     peer = port(request_refusals=f"send={form.name}").peer()
     answer = send(peer, "T")
     assert (answer.code, answer.ext_fields) == (ResponseCode.SYSTEM_BUSY, None)
@@ -48,7 +48,7 @@ def test_a_send_that_is_turned_away(form: Form) -> None:
 
 
 def test_a_send_that_the_store_refuses() -> None:
-    """It was looked at, and is told of the region."""
+    """A send that the store rejects gets SYSTEM_BUSY with region and trace switch."""
     answer = send(port(request_refusals="send=PC_SYNCHRONIZED").peer(), "T")
     assert answer.code == ResponseCode.SYSTEM_BUSY
     assert set(answer.ext_fields or {}) == {"MSG_REGION", "TRACE_ON"}
@@ -56,7 +56,7 @@ def test_a_send_that_the_store_refuses() -> None:
 
 @pytest.mark.parametrize("pool", REQUESTS)
 def test_each_pool_turns_away_its_own(pool: Pool) -> None:
-    """Requests of other pools are served."""
+    """A pool rejects only its own requests; requests of other pools are served."""
     peer = port(request_refusals=f"{pool.title}=OVERLOAD").peer()
     for other, (code, ext) in REQUESTS.items():
         answer = peer.ask(code, ext)
@@ -66,7 +66,10 @@ def test_each_pool_turns_away_its_own(pool: Pool) -> None:
 
 
 def test_answers_come_when_threads_are_done() -> None:
-    """In the order in which one thread serves the requests, while requests of other pools are answered at once."""
+    """With one thread, responses come in order as the thread becomes free.
+
+    Requests of other pools get theirs at once.
+    """
     place = port(request_times="pull=100", pull_message_thread_pool_nums=1)
     peer = place.peer()
     create(peer, "T")
@@ -81,12 +84,12 @@ def test_answers_come_when_threads_are_done() -> None:
 
 
 def told(peer: Peer, version: int) -> int:
-    """The code that a client of a version gets."""
+    """Return the response code for a client version."""
     return peer.ask(RequestCode.GET_BROKER_CONFIG, version=version).code
 
 
 def test_clients_are_told_to_go_by_their_version() -> None:
-    """Those that know what it means; a name server on the same port stays."""
+    """GO_AWAY is sent only to client versions that know it. A name server on the same port continues to serve."""
     peer = port(go_away_enable=True).peer()
     assert [told(peer, version) for version in (0, 475, 476, 479)] == [0, 0, 1500, 1500]
     assert [peer.ask(9999, version=version).code for version in (475, 476)] == [3, 1500]
@@ -94,6 +97,6 @@ def test_clients_are_told_to_go_by_their_version() -> None:
 
 
 def test_what_is_of_no_pool_is_administration() -> None:
-    """As upstream's default processor has it."""
+    """A request code without a pool belongs to the admin pool, as in upstream's default processor."""
     assert pool_of(RequestCode.UPDATE_AND_CREATE_TOPIC) is Pool.ADMIN
     assert pool_of(RequestCode.SEND_MESSAGE_V2) is Pool.SEND

@@ -1,4 +1,4 @@
-"""Requests of real clients, recorded in front of a real 5.3.3, become the operations they mean."""
+"""Requests of real clients, recorded from a real 5.3.3, become the expected operations."""
 
 import json
 from typing import Any
@@ -22,29 +22,29 @@ SERVED = [each for each in REQUESTS if each["code"] in PROCESSORS]
 
 
 def name(request: dict[str, Any]) -> str:
-    """For the test's id."""
+    """Return the id of a test."""
     return f"{RequestCode(request['code']).name}-{request['client'].replace(' ', '-')}"
 
 
 def recorded(code: RequestCode, client: str) -> dict[str, Any]:
-    """One request."""
+    """Return one recorded request."""
     return next(each for each in REQUESTS if each["code"] == code and each["client"] == client)
 
 
 def as_frame(request: dict[str, Any]) -> bytes:
-    """The frame that stood on the wire."""
+    """Return the request's frame as it was on the wire."""
     binary = "header_hex" in request
     header = bytes.fromhex(request["header_hex"]) if binary else request["header"].encode()
     body: bytes = request["body"].encode()
     if "batch" in request:
         size, messages = request["batch"]
         body = batch_body((text.encode(), properties) for text, properties in messages)
-        assert abs(size - len(body)) <= len(messages)  # 4.9.8 leaves out the last separator of each message
+        assert abs(size - len(body)) <= len(messages)  # 4.9.8 omits the last separator of each message
     return frame.join(header, body, frame.ROCKETMQ if binary else frame.JSON)
 
 
 def serve(request: dict[str, Any]) -> tuple[list[Operation], Peer, Port]:
-    """Give a request to a port whose nodes write down what they are asked."""
+    """Send a request to a port whose nodes record their operations."""
     broker, name_server = RecordingNode(Role.BROKER), RecordingNode(Role.NAME_SERVER)
     port = Port(None, broker, name_server)
     peer = port.peer()
@@ -54,7 +54,10 @@ def serve(request: dict[str, Any]) -> tuple[list[Operation], Peer, Port]:
 
 @pytest.mark.parametrize("request_", SERVED, ids=name)
 def test_each_request_becomes_one_operation(request_: dict[str, Any]) -> None:
-    """Of the kind that the table says, whatever client and header form it came in; nothing is logged."""
+    """Each recorded request becomes one operation of the type in the table, for every client and header form.
+
+    Nothing is logged.
+    """
     operations, _, port = serve(request_)
     kind = PROCESSORS[request_["code"]].operation
     assert [type(each) for each in operations] == [kind]
@@ -63,7 +66,7 @@ def test_each_request_becomes_one_operation(request_: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("request_", [each for each in SERVED if "header" in each], ids=name)
 def test_headers_carry_what_was_sent(request_: dict[str, Any]) -> None:
-    """Every declared field that a client sent is read, and written again as it was."""
+    """Every declared field that a client sent is read, and written back as it was."""
     sent = json.loads(request_["header"]).get("extFields") or {}
     kind = PROCESSORS[request_["code"]].header
     declared = {each.name: each for each in kind.FIELDS}
@@ -78,13 +81,13 @@ def test_headers_carry_what_was_sent(request_: dict[str, Any]) -> None:
 
 
 def one(code: RequestCode, client: str) -> Any:
-    """The operation of one recorded request."""
+    """Return the operation of one recorded request."""
     (operation,) = serve(recorded(code, client))[0]
     return operation
 
 
 def test_a_java_send() -> None:
-    """Short names; the born host is the TCP peer."""
+    """A send of a Java client has short field names. Its born host is the TCP peer."""
     sent = one(RequestCode.SEND_MESSAGE_V2, "java 5.3.3")
     assert isinstance(sent, SendMessage)
     assert (sent.producer_group, sent.topic, sent.queue_id, sent.body) == ("PGB-j53-bc", "j53-bc", 0, b"bc0")
@@ -96,13 +99,13 @@ def test_a_java_send() -> None:
 
 
 def test_a_java_send_with_the_binary_header() -> None:
-    """The same operation from the other header form."""
+    """A send of a Java client with the binary header becomes the same operation."""
     sent = one(RequestCode.SEND_MESSAGE_V2, "java 5.3.3 binary")
     assert (sent.topic, sent.body, sent.sys_flag) == ("jbin-push", b"ry0", 0)
 
 
 def test_a_cpp_send() -> None:
-    """Long names, numbers as numbers, `batch:"0"`."""
+    """A send of a C++ client has long names, numbers as numbers, and `batch:"0"`."""
     sent = one(RequestCode.SEND_MESSAGE, "cpp 0.4.4")
     assert (sent.topic, sent.queue_id, sent.batch, sent.unit_mode) == ("cpp-push", 0, False, False)
     assert sent.properties == {
@@ -115,7 +118,7 @@ def test_a_cpp_send() -> None:
 
 
 def test_a_cpp_pull_carries_its_subscription() -> None:
-    """sysFlag 6: suspend, subscription; no expression type."""
+    """A pull of a C++ client has sysFlag 6 (suspend, subscription) and no expression type."""
     pull = one(RequestCode.PULL_MESSAGE, "cpp 0.4.4")
     assert isinstance(pull, PullMessage)
     assert (pull.sys_flag, pull.subscription, pull.expression_type) == (6, "TagA", None)
@@ -123,14 +126,14 @@ def test_a_cpp_pull_carries_its_subscription() -> None:
 
 
 def test_a_lite_pull() -> None:
-    """Code 361 is a pull with another sysFlag."""
+    """A lite pull (code 361) is a pull with another sysFlag."""
     pull = one(RequestCode.LITE_PULL_MESSAGE, "java 5.3.3")
     assert isinstance(pull, PullMessage)
     assert (pull.sys_flag, pull.subscription, pull.max_msg_nums) == (22, "LT", 10)
 
 
 def test_a_java_pop() -> None:
-    """Queue id -1: all queues."""
+    """A pop of a Java client has queue id -1: all queues."""
     pop = one(RequestCode.POP_MESSAGE, "java 5.3.3")
     assert isinstance(pop, PopMessage)
     assert (pop.queue_id, pop.max_msg_nums, pop.invisible_ms, pop.poll_ms) == (-1, 32, 10000, 15000)
@@ -138,7 +141,7 @@ def test_a_java_pop() -> None:
 
 
 def test_a_cpp_heartbeat() -> None:
-    """Empty collections are absent; language and version are the header's."""
+    """A heartbeat of a C++ client omits empty collections. Language and version are the header's."""
     beat = one(RequestCode.HEART_BEAT, "cpp 0.4.4")
     assert isinstance(beat, Heartbeat)
     assert (beat.client_id, beat.producer_groups, beat.consumers) == ("8470-127.0.0.1@DEFAULT", ["PG-cpp"], [])
@@ -146,14 +149,14 @@ def test_a_cpp_heartbeat() -> None:
 
 
 def test_a_batch() -> None:
-    """Whether it is one is said by the header; the body goes to the engine as it came."""
+    """The header, not the code, marks a batch. The body reaches the engine unchanged."""
     sent = one(RequestCode.SEND_BATCH_MESSAGE, "java 5.3.3")
     assert isinstance(sent, SendMessage)
     assert (sent.batch, len(sent.body)) == (True, 354)
 
 
 def test_a_go_heartbeat() -> None:
-    """Versions in nanoseconds; no fingerprint."""
+    """A heartbeat of a Go client has versions in nanoseconds and no fingerprint."""
     beat = one(RequestCode.HEART_BEAT, "go 2.1.2")
     (consumer,) = beat.consumers
     assert (beat.client_id, beat.producer_groups) == ("192.0.2.2@b1", [])
@@ -164,13 +167,13 @@ def test_a_go_heartbeat() -> None:
 
 
 def test_a_send_back_of_an_old_client() -> None:
-    """C++ (version 63) may not set the number of retries; Java may."""
+    """A send-back of C++ (version 63) cannot set the number of retries; that of Java can."""
     assert one(RequestCode.CONSUMER_SEND_MSG_BACK, "cpp 0.4.4").max_reconsume_times is None
     assert one(RequestCode.CONSUMER_SEND_MSG_BACK, "java 5.3.3").max_reconsume_times == 1
 
 
 def test_a_lock_and_its_release() -> None:
-    """Queues from the JSON body."""
+    """A lock and an unlock have the queues of the JSON body."""
     lock = one(RequestCode.LOCK_BATCH_MQ, "go 2.1.2")
     assert lock.queues == [MessageQueue("go-order3", "broker-a", 0)]
     assert (lock.consumer_group, lock.client_id) == ("G-go-order3", "192.0.2.2@o1")
@@ -178,7 +181,7 @@ def test_a_lock_and_its_release() -> None:
 
 
 def test_mqadmin_creates_a_topic_and_a_group() -> None:
-    """Attributes keep their signs."""
+    """Attributes of a topic that mqadmin creates keep their signs."""
     created = one(RequestCode.UPDATE_AND_CREATE_TOPIC, "java 5.3.3")
     assert created == CreateTopic(TopicConfig("AdmFifo", 3, 3, 6, "SINGLE_TAG", 0, False), {"+message.type": "FIFO"})
     group = one(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, "java 5.3.3").config
@@ -191,14 +194,14 @@ def test_mqadmin_creates_a_topic_and_a_group() -> None:
 
 
 def test_mqadmin_resets_offsets() -> None:
-    """An offset without a queue id is no offset."""
+    """A reset of mqadmin with an offset but no queue id has no offset."""
     assert one(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "java 5.3.3") == ResetOffset(
         "G-adm", "adm", 0, -1, None, True
     )
 
 
 def test_every_served_code_was_met_or_has_a_reason() -> None:
-    """Codes that no recording has are those that no client of the recordings sends."""
+    """Only the listed codes are in no recording, because no recorded client sends them."""
     met = {each["code"] for each in SERVED}
     assert {PROCESSORS[code].code.name for code in PROCESSORS if code not in met} == {
         "UPDATE_AND_CREATE_STATIC_TOPIC",

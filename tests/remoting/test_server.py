@@ -1,4 +1,4 @@
-"""The Twisted server over in-memory transports and a clock of its own."""
+"""The Twisted server with in-memory transports and a test clock."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from twisted.internet.testing import StringTransport
 
 
 class Transport(StringTransport):
-    """A transport that counts its writes, and shows whether it is read from."""
+    """A transport that records its writes and whether reading is paused."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Transport(StringTransport):
 
 
 class Server:
-    """A factory with its clock and what it told."""
+    """A factory with its clock and its log."""
 
     def __init__(self, idle: bool = True) -> None:
         self.engine = Engine(now_ms=1_700_000_000_000)
@@ -51,7 +51,7 @@ class Server:
         self.ticks += 1
 
     def connect(self) -> tuple[RemotingServerProtocol, Transport]:
-        """A connection."""
+        """Open a connection."""
         protocol = self.factory.buildProtocol(None)
         transport = Transport()
         protocol.makeConnection(transport)
@@ -59,7 +59,7 @@ class Server:
 
 
 def request(code: int = 9999, ext: dict[str, str] | None = None, *, opaque: int = 1) -> bytes:
-    """A frame."""
+    """Encode a request frame."""
     return frame.encode(RemotingCommand(code, opaque=opaque, ext_fields=ext))
 
 
@@ -67,7 +67,7 @@ _BEAT = b'{"clientID":"c","consumerDataSet":[],"producerDataSet":[{"groupName":"
 
 
 def answers(transport: Transport) -> list[RemotingCommand]:
-    """What was written."""
+    """Decode the written responses."""
     return [frame.decode(*each) for each in frame.FrameSplitter().feed(transport.value())]
 
 
@@ -78,7 +78,7 @@ def server() -> Server:
 
 
 def test_requests_are_answered_in_one_write(server: Server) -> None:
-    """And the engine's time is brought up to date before."""
+    """Two requests get their responses in one write, after the engine's time was advanced."""
     protocol, transport = server.connect()
     protocol.dataReceived(request(opaque=1) + request(opaque=2))
     assert [each.opaque for each in answers(transport)] == [1, 2]
@@ -86,7 +86,10 @@ def test_requests_are_answered_in_one_write(server: Server) -> None:
 
 
 def test_malformed_bytes_close_the_connection_without_an_answer(server: Server) -> None:
-    """What comes afterwards is not looked at, one line is logged, others go on."""
+    """Malformed bytes close the connection without a response and log one line. Later bytes are ignored.
+
+    Other connections continue.
+    """
     protocol, transport = server.connect()
     other, other_transport = server.connect()
     protocol.dataReceived(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -99,7 +102,7 @@ def test_malformed_bytes_close_the_connection_without_an_answer(server: Server) 
 
 
 def test_answers_before_malformed_bytes_are_written(server: Server) -> None:
-    """In the same piece."""
+    """Responses to requests before malformed bytes in the same piece are written."""
     protocol, transport = server.connect()
     protocol.dataReceived(request() + b"\xff" * 20)
     assert [each.code for each in answers(transport)] == [3]
@@ -107,7 +110,7 @@ def test_answers_before_malformed_bytes_are_written(server: Server) -> None:
 
 
 def test_a_client_that_is_silent_loses_its_connection(server: Server) -> None:
-    """By the engine's time, though the connection is used; who says that it lives keeps its own."""
+    """A client without heartbeats loses its connection by the engine's time, although it sends other requests."""
     beat = frame.encode(RemotingCommand(RequestCode.HEART_BEAT, opaque=1, body=_BEAT))
     (silent, transport), (alive, other) = server.connect(), server.connect()
     silent.dataReceived(beat)
@@ -120,7 +123,7 @@ def test_a_client_that_is_silent_loses_its_connection(server: Server) -> None:
 
 
 def test_an_idle_connection_is_closed_after_120_s(server: Server) -> None:
-    """Neither read nor written."""
+    """A connection without reads and writes is closed after 120 s."""
     _, transport = server.connect()
     server.clock.advance(IDLE_SECONDS - 1)
     assert not transport.disconnecting
@@ -129,7 +132,7 @@ def test_an_idle_connection_is_closed_after_120_s(server: Server) -> None:
 
 
 def test_reading_and_writing_keep_a_connection_open(server: Server) -> None:
-    """Each of them; half a frame counts, and so does an answer to a request that waited."""
+    """Each read and each write keeps a connection open, also half a frame or a late response."""
     protocol, transport = server.connect()
     for _ in range(3):
         server.clock.advance(IDLE_SECONDS - 1)
@@ -143,7 +146,7 @@ def test_reading_and_writing_keep_a_connection_open(server: Server) -> None:
 
 
 def test_a_connection_that_does_not_close_is_aborted(server: Server) -> None:
-    """Its peer reads nothing, so what is written never leaves."""
+    """A connection whose peer reads nothing is aborted, because its output never leaves."""
     _, transport = server.connect()
     server.clock.advance(IDLE_SECONDS)
     assert not transport.aborted
@@ -152,7 +155,7 @@ def test_a_connection_that_does_not_close_is_aborted(server: Server) -> None:
 
 
 def test_without_a_clock_nothing_is_idle() -> None:
-    """Tests of other things need none."""
+    """Without a clock, idle connections stay open."""
     server = Server(idle=False)
     protocol, transport = server.connect()
     protocol.dataReceived(request())
@@ -161,7 +164,7 @@ def test_without_a_clock_nothing_is_idle() -> None:
 
 
 def test_a_lost_connection_leaves_nothing_behind(server: Server) -> None:
-    """No timer, no channel, no answer to a pull that waited."""
+    """After a connection is lost, there is no timer, no channel and no response to a waiting pull."""
     protocol, transport = server.connect()
     create: dict[str, Any] = {
         "topic": "T",
@@ -189,7 +192,7 @@ def test_a_lost_connection_leaves_nothing_behind(server: Server) -> None:
 
 
 def test_a_slow_reader_is_not_listened_to(server: Server) -> None:
-    """The protocol is its transport's producer: full buffers stop the reading, empty ones start it again."""
+    """The protocol is its transport's producer: a full buffer pauses reading, an empty one resumes it."""
     protocol, transport = server.connect()
     assert transport.producer is protocol
     protocol.pauseProducing()
@@ -201,7 +204,7 @@ def test_a_slow_reader_is_not_listened_to(server: Server) -> None:
 
 
 def test_all_connections_can_be_closed(server: Server) -> None:
-    """At the end of the server, gently or at once."""
+    """All connections can be closed gracefully or aborted when the server stops."""
     transports = [server.connect()[1] for _ in range(3)]
     server.factory.close_connections()
     assert [each.disconnecting for each in transports] == [True] * 3
@@ -210,7 +213,7 @@ def test_all_connections_can_be_closed(server: Server) -> None:
 
 
 def test_a_port_needs_a_node() -> None:
-    """A broker, a name server or both."""
+    """A factory without broker and name server raises ValueError."""
     engine = Engine()
     with pytest.raises(ValueError, match="broker, a name server or both"):
         RemotingServerFactory(

@@ -1,4 +1,4 @@
-"""Static topics as mqadmin and clients ask for them."""
+"""Static topics in requests of mqadmin and clients."""
 
 import json
 
@@ -33,13 +33,13 @@ HEADER = {
 
 @pytest.fixture
 def port() -> Port:
-    """A broker and a name server behind one port."""
+    """A broker and a name server on one port."""
     return Port(Engine(now_ms=NOW))
 
 
 @pytest.fixture
 def peer(port: Port) -> Peer:
-    """A client of it."""
+    """A client of the port, with a static topic."""
     made = port.peer()
     body = b'{"bname":"broker-a","currIdMap":{},"dirty":false,"epoch":7,"hostedQueues":{0:[%b]},"scope":"__global__",'
     body += b'"topic":"S","totalQueues":1}'
@@ -49,7 +49,7 @@ def peer(port: Port) -> Peer:
 
 
 def test_administrators_see_the_mapping(peer: Peer) -> None:
-    """With `lo`, as one part of the topic's configuration; and in the list of all."""
+    """With `lo`, a topic's configuration includes the mapping. The list of all topics has it as well."""
     mapping = {
         "bname": "broker-a",
         "currIdMap": {},
@@ -69,7 +69,7 @@ def test_administrators_see_the_mapping(peer: Peer) -> None:
 
 
 def test_routes_say_where_logical_queues_lie(peer: Peer) -> None:
-    """By broker, logical queues with their numbers there."""
+    """A route has, per broker, the logical queues with their physical queue ids."""
     asked = {"topic": "S", "acceptStandardJsonOnly": "true"}
     route = json.loads(peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, asked).body)
     assert route["topicQueueMappingByBroker"] == {
@@ -86,7 +86,7 @@ def test_routes_say_where_logical_queues_lie(peer: Peer) -> None:
 
 
 def test_a_pull_tells_by_how_much_offsets_differ(peer: Peer) -> None:
-    """Which clients add to those in the records; an answer without messages has no remark."""
+    """A pull returns the offset delta, which clients add to the offsets in records. An empty result has no remark."""
     send(peer, "S")
     ext = {"consumerGroup": "G", "topic": "S", "queueId": 0, "maxMsgNums": 32, "sysFlag": 4, "subscription": "*"}
     pull = {**ext, "commitOffset": 0, "suspendTimeoutMillis": 0, "subVersion": 0, "expressionType": "TAG"}
@@ -97,7 +97,7 @@ def test_a_pull_tells_by_how_much_offsets_differ(peer: Peer) -> None:
 
 
 def test_a_queue_that_is_not_led_here(peer: Peer) -> None:
-    """Code 501."""
+    """A request for a logical queue that another broker leads returns code 501."""
     answer = peer.ask(RequestCode.GET_MAX_OFFSET, {"topic": "S", "queueId": 1})
     text = "S-1 does not exit in request process of current broker broker-a"
     assert (answer.code, answer.remark) == (501, text)

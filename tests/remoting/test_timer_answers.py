@@ -1,4 +1,4 @@
-"""Answers about delayed and timed messages, against the shapes recorded in front of a real 5.3.3."""
+"""Responses about delayed and timed messages, compared with the shapes recorded from a real 5.3.3."""
 
 import json
 import struct
@@ -13,18 +13,21 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 @pytest.fixture
 def port() -> Port:
-    """A broker and a name server behind one port."""
+    """A broker and a name server on one port."""
     return Port(Engine(now_ms=NOW))
 
 
 @pytest.fixture
 def peer(port: Port) -> Peer:
-    """A client of it."""
+    """A client of the port."""
     return port.peer()
 
 
 def test_the_timers_check_point(port: Port, peer: Peer) -> None:
-    """Seven numbers: time read, bytes of the log, messages taken, the master's, state version, time, version."""
+    """The timer check point has seven numbers.
+
+    They are: time read, bytes of the log, messages taken, the master's, state version, time, version.
+    """
     create(peer, "X")
     send(peer, "X", TIMER_DELAY_MS="60000")
     port.engine.scheduler.advance_to(NOW + 2500)
@@ -34,7 +37,7 @@ def test_the_timers_check_point(port: Port, peer: Peer) -> None:
 
 
 def test_the_timers_metrics(peer: Peer) -> None:
-    """Counts by topic with a version of the table."""
+    """The timer metrics have the counts by topic and a version of the table."""
     create(peer, "X")
     nothing = peer.ask(RequestCode.GET_TIMER_METRICS).body
     version = {"counter": 0, "stateVersion": 0, "timestamp": NOW}
@@ -47,7 +50,7 @@ def test_the_timers_metrics(peer: Peer) -> None:
 
 
 def test_offsets_of_delay_levels(port: Port, peer: Peer) -> None:
-    """By level, which is a number without quotes."""
+    """The offsets of delay levels have unquoted level numbers as keys."""
     create(peer, "X")
     send(peer, "X", DELAY="2")
     port.engine.scheduler.advance_to(NOW + 6000)
@@ -58,7 +61,7 @@ def test_offsets_of_delay_levels(port: Port, peer: Peer) -> None:
 
 
 def test_a_timed_batch_has_no_recall_handle(peer: Peer) -> None:
-    """When it is sent by the code for batches; by another it has one."""
+    """A timed batch has no recall handle with the request code of batches, and has one with another code."""
     create(peer, "X")
     header = SendMessageRequestHeaderV2(
         producer_group="PG",

@@ -1,4 +1,4 @@
-"""CPU time that the server spends on a unary call of 1 KiB, with a grpcio client in another process.
+"""Measure the server's CPU time for a unary call of 1 KiB, with a grpcio client in another process.
 
 Run `python tests/transport/bench_call_cpu.py [--calls N] [--in-flight N] [--metadata] [--profile] [--uvloop]`.
 """
@@ -18,7 +18,7 @@ from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 PATH = "/bench.Echo/Unary"
 BODY = bytes(range(256)) * 4
-# As many headers as an SDK sends, with one that differs from call to call.
+# The number of headers that an SDK sends; one of them differs from call to call.
 SDK_METADATA = [
     ("x-mq-language", "PYTHON"),
     ("x-mq-protocol", "v2"),
@@ -30,7 +30,7 @@ SDK_METADATA = [
 
 
 def client(port: int, calls: int, in_flight: int, metadata: bool) -> None:
-    """Keep `in_flight` calls going until `calls` are done."""
+    """Keep `in_flight` calls in flight until `calls` are done."""
     import uuid
 
     import grpc
@@ -48,7 +48,7 @@ def client(port: int, calls: int, in_flight: int, metadata: bool) -> None:
 
 
 def serve(options: argparse.Namespace) -> None:
-    """Serve one client, and print what it cost."""
+    """Serve one client, and print the CPU time per call."""
     from rocketmq_testkit.grpc_v2.transport import GrpcMethod, MethodKind
     from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory
 
@@ -96,7 +96,7 @@ def serve(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Be the server, or with --client the client."""
+    """Run the server, or with --client the client."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--calls", type=int, default=20_000)
     parser.add_argument("--in-flight", type=int, default=16)

@@ -12,14 +12,14 @@ from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory
 
 from tests.transport.reactor_thread import ReactorThread
 
-# A busy machine is slow, which is no defect of what is tested.
+# A busy machine is slow, which is not a defect of the code under test.
 settings.register_profile("transport", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("transport")
 
 
 @dataclass
 class Served:
-    """A server that listens, and what it logged."""
+    """A listening server and its log."""
 
     port: int
     factory: GrpcServerFactory
@@ -28,7 +28,7 @@ class Served:
 
     @property
     def address(self) -> str:
-        """Where clients find it."""
+        """The address for clients."""
         return f"127.0.0.1:{self.port}"
 
 
@@ -42,7 +42,7 @@ def reactor_thread() -> Iterator[ReactorThread]:
 
 @pytest.fixture
 def serve(reactor_thread: ReactorThread) -> Iterator[Callable[..., Served]]:
-    """Start servers: `serve(methods, limits)`; they are shut down after the test."""
+    """A function that starts servers: `serve(methods, limits)`. They are shut down after the test."""
     opened = []
 
     def start(methods: Iterable[GrpcMethod], limits: Limits | None = None) -> Served:

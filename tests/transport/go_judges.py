@@ -1,7 +1,7 @@
-"""Judges written in Go by others, built from published modules with the Go toolchain.
+"""Conformance tools written in Go by other projects, built from published modules with the Go toolchain.
 
 Each is built once into `$ROCKETMQ_TESTKIT_CACHE/go-tools` (by default `~/.cache/rocketmq-testkit/go-tools`), in a
-folder that is named after what was built.
+folder named after the tool and its version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BUILD_TIMEOUT_S = 600
 
 @dataclass(frozen=True)
 class GoTool:
-    """A command of a published module; `pins` are modules whose versions it leaves open."""
+    """A command of a published module. `pins` are modules whose versions the module leaves open."""
 
     name: str
     package: str
@@ -51,13 +51,13 @@ INTEROP_CLIENT: Final = GoTool(
 
 
 def built(tool: GoTool) -> Path:
-    """Return the path of a tool, built first if need be; raises CalledProcessError with the compiler's words."""
+    """Return the path of a tool and build it if it is missing. Raises CalledProcessError with the compiler's output."""
     cache = Path(os.environ.get("ROCKETMQ_TESTKIT_CACHE") or Path.home() / ".cache" / "rocketmq-testkit")
     folder = cache / "go-tools" / f"{tool.name}-{tool.version}"
     folder.mkdir(parents=True, exist_ok=True)
     binary = folder / tool.name
     with (folder / "lock").open("w") as lock:
-        # Workers of one test run want the same tool at the same time.
+        # Workers of one test run may build the same tool at the same time.
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not binary.exists():
             _build(tool, binary)
@@ -77,7 +77,7 @@ def _build(tool: GoTool, binary: Path) -> None:
             check=True,
             timeout=_BUILD_TIMEOUT_S,
         )
-        # Into place in one step: a build that was broken off leaves nothing that looks like a tool.
+        # Move it into place in one step, so that an interrupted build leaves no incomplete tool.
         staged = binary.with_suffix(".new")
         staged.write_bytes(fresh.read_bytes())
         staged.chmod(0o755)

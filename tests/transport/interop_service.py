@@ -1,6 +1,6 @@
-"""The service that gRPC's interoperability clients call (grpc.testing.TestService), on this transport.
+"""The service for gRPC's interoperability clients (grpc.testing.TestService), on this transport.
 
-The messages are described here under a package of our own, by the public description of the interop test cases.
+The messages are declared here in a private package, according to the public description of the interop test cases.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _describe() -> FileBuilder:
     builder.enum("PayloadType", ["COMPRESSABLE"])
     builder.message("Empty")
     builder.message("Payload").field(1, "type", ENUM, type_name="PayloadType").field(2, "body", BYTES)
-    # The message of the status is text; as bytes it also takes what is no text.
+    # The message of the status is text. As bytes it also accepts invalid UTF-8.
     builder.message("EchoStatus").field(1, "code", INT32).field(2, "message", BYTES)
     simple = builder.message("SimpleRequest").field(2, "response_size", INT32)
     simple.field(3, "payload", MESSAGE, type_name="Payload")
@@ -40,14 +40,14 @@ def _describe() -> FileBuilder:
 
 
 class InteropService:
-    """Serves the methods; `clock` times the answers of streams."""
+    """Serves the methods. `clock` times the responses of streams."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.messages = _describe().classes()
 
     def methods(self) -> list[GrpcMethod]:
-        """Return the methods under their true paths; UnimplementedCall is meant to be absent."""
+        """Return the methods under their real paths. UnimplementedCall is absent on purpose."""
         return [
             self._method("EmptyCall", MethodKind.UNARY, "Empty", self._empty),
             self._method("UnaryCall", MethodKind.UNARY, "SimpleRequest", self._unary),
@@ -118,7 +118,7 @@ def _cancel(timer: Any) -> None:
 
 
 class _AnswerQueue:
-    """The answers of one streaming call: sent one after the other, each after its own interval."""
+    """The responses of one streaming call, sent one after another, each after its own interval."""
 
     def __init__(self, service: InteropService, call: ServerCall) -> None:
         self._service = service
@@ -128,7 +128,7 @@ class _AnswerQueue:
         self._closing = False
 
     def add(self, request: Any) -> None:
-        """Queue what a request asks for."""
+        """Queue the responses that a request describes."""
         if request.response_status.code:
             self._call.finish(request.response_status.code, request.response_status.message.decode("utf-8"))
             return
@@ -136,7 +136,7 @@ class _AnswerQueue:
         self._go_on()
 
     def close(self) -> None:
-        """End the call after the last answer."""
+        """End the call after the last response."""
         self._closing = True
         self._go_on()
 

@@ -1,4 +1,4 @@
-"""A reactor of its own in a thread of its own, for tests that talk to a server over real sockets."""
+"""A reactor in a thread of its own, for tests that connect to a server over real sockets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ReactorThread:
         self._thread.start()
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run `function` in the reactor's thread and return what it returns."""
+        """Run `function` in the reactor's thread and return its result."""
         result: Future[T] = Future()
 
         def run() -> None:
@@ -39,12 +39,12 @@ class ReactorThread:
         return result.result(_PATIENCE_S)
 
     def listen(self, factory: GrpcServerFactory) -> Port:
-        """Listen on a free port of the loopback."""
+        """Listen on a free loopback port."""
         port: Port = self.call(lambda: self.reactor.listenTCP(0, factory, interface="127.0.0.1"))
         return port
 
     def close(self, port: Port, factory: GrpcServerFactory, grace_s: float = 0.0) -> None:
-        """Stop listening, shut the server down, and wait until its connections are gone."""
+        """Stop listening, shut the server down, and wait until its connections are closed."""
         gone: Future[None] = Future()
 
         def run() -> None:
@@ -55,7 +55,7 @@ class ReactorThread:
         gone.result(_PATIENCE_S)
 
     def stop(self) -> None:
-        """End the reactor and its thread."""
+        """Stop the reactor and its thread."""
         self.call(self.reactor.stop)
         self._thread.join(_PATIENCE_S)
         self._loop.close()

@@ -1,4 +1,4 @@
-"""Answers that are broken on purpose, as a client in memory gets them."""
+"""Responses that are broken on purpose, received by a client in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _parked() -> tuple[Peer, ServerCall]:
 @pytest.mark.parametrize(("code", "sent"), [(None, ErrorCode.INTERNAL_ERROR), (7, ErrorCode.REFUSED_STREAM)])
 @pytest.mark.parametrize("opened", [False, True])
 def test_reset_stream(code: int | None, sent: ErrorCode, opened: bool) -> None:
-    """The stream is reset with the code that was asked for, before or within the answer; the call is over."""
+    """RESET_STREAM resets the stream with the requested code, before or within the response, and ends the call."""
     peer, call = _parked()
     if opened:
         call.send(b"part")
@@ -35,7 +35,7 @@ def test_reset_stream(code: int | None, sent: ErrorCode, opened: bool) -> None:
 
 
 def test_go_away() -> None:
-    """GOAWAY goes out, the call itself is answered, new ones are refused, and the connection closes at its end."""
+    """After GO_AWAY the open call gets its response and new calls are refused. Then the connection closes."""
     peer, call = _parked()
     call.abort(Abort.GO_AWAY, ErrorCode.ENHANCE_YOUR_CALM)
     peer.feed(peer.request(3, b""))
@@ -50,7 +50,7 @@ def test_go_away() -> None:
 
 
 def test_reset_connection() -> None:
-    """The connection is to be cut, and nothing more is written."""
+    """After RESET_CONNECTION nothing more is written and the connection is to be reset."""
     peer, call = _parked()
     call.send(b"never seen")
     call.abort(Abort.RESET_CONNECTION)
@@ -60,7 +60,7 @@ def test_reset_connection() -> None:
 
 @pytest.mark.parametrize("opened", [False, True])
 def test_half_frame(opened: bool) -> None:
-    """The output ends inside a DATA frame."""
+    """After HALF_FRAME the output ends inside a DATA frame."""
     peer, call = _parked()
     if opened:
         call.send_metadata({"x": "y"})
@@ -75,7 +75,7 @@ def test_half_frame(opened: bool) -> None:
 
 @pytest.mark.parametrize("waiting", [False, True])
 def test_stall(waiting: bool) -> None:
-    """Nothing more comes on the stream, neither what is sent later nor what waited for credit; others go on."""
+    """After STALL the stream gets neither new output nor output that waited for credit. Other streams continue."""
     peer, call = _parked()
     if waiting:
         call.send(bytes(100_000))
@@ -92,7 +92,7 @@ def test_stall(waiting: bool) -> None:
 
 
 def test_a_stalled_call_that_is_answered_at_once() -> None:
-    """A handler that stalls its call and then replies sends nothing at all."""
+    """A handler that stalls its call and then replies sends nothing."""
 
     def handler(call: ServerCall, request: bytes) -> None:
         call.abort(Abort.STALL)
@@ -106,7 +106,7 @@ def test_a_stalled_call_that_is_answered_at_once() -> None:
 
 @pytest.mark.parametrize("opened", [False, True])
 def test_wrong_trailers(opened: bool) -> None:
-    """The stream ends as HTTP/2 wants it, without a grpc-status."""
+    """After WRONG_TRAILERS the stream ends correctly for HTTP/2, but without a grpc-status."""
     peer, call = _parked()
     if opened:
         call.send(b"part")
@@ -119,7 +119,7 @@ def test_wrong_trailers(opened: bool) -> None:
 
 @pytest.mark.parametrize("kind", Abort)
 def test_an_abort_comes_too_late(kind: Abort) -> None:
-    """After the answer only the connection can still be broken; after the client has gone nothing can."""
+    """After the response only faults of the connection have an effect; after a client's reset none has."""
     peer, call = _parked()
     call.reply(b"done")
     peer.read()

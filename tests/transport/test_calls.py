@@ -1,4 +1,4 @@
-"""gRPC on a connection in memory: what handlers see, what clients get, and how calls end."""
+"""gRPC on a connection in memory: the handler's view, the client's view, and the end of calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.transport.wire import ECHO, FACTS, Peer, bidi, message, request_field
 
 
 def test_a_unary_call() -> None:
-    """Headers, message and trailers are those of upstream's server."""
+    """The response to a unary call has the headers, message and trailers of upstream's server."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"hello"))
     answer = peer.answer(1)
@@ -31,7 +31,7 @@ def test_a_unary_call() -> None:
 
 
 def test_what_a_handler_sees() -> None:
-    """The call knows its path, its metadata, its deadline, both ends of its connection and what was dialled."""
+    """A handler gets the call's path, metadata, deadline, both ends of its connection, and the dialed authority."""
     seen: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: seen.append(call))]).greet()
     peer.feed(peer.request(1, b"", ECHO, x_mq_client_id="me", x_data_bin="AAEC,/w", grpc_timeout="1500m"))
@@ -45,7 +45,7 @@ def test_what_a_handler_sees() -> None:
 
 
 def test_metadata_belongs_to_one_call() -> None:
-    """A handler that changes its metadata changes nobody else's, though equal blocks are decoded once."""
+    """A handler that changes its metadata does not change that of other calls, though equal blocks are decoded once."""
 
     def spoil(call: ServerCall, request: bytes) -> None:
         call.reply(call.metadata["x-a"].encode())
@@ -58,7 +58,7 @@ def test_metadata_belongs_to_one_call() -> None:
 
 
 def test_a_late_answer() -> None:
-    """A handler may answer long after it returned."""
+    """A handler may respond long after it has returned."""
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call))]).greet()
     assert not peer.feed(peer.request(1, b""))
@@ -68,7 +68,7 @@ def test_a_late_answer() -> None:
 
 
 def test_initial_and_trailing_metadata() -> None:
-    """Both kinds reach the client, text and binary."""
+    """Initial and trailing metadata reach the client, text and binary."""
 
     def handler(call: ServerCall, request: bytes) -> None:
         call.send_metadata({"x-first": "1", "x-first-bin": b"\xff\x00"})
@@ -82,7 +82,7 @@ def test_initial_and_trailing_metadata() -> None:
 
 
 def test_an_answer_in_one_block() -> None:
-    """An error without a message is one header block that ends the stream, its text percent-encoded."""
+    """An error without a message is one header block that ends the stream, with its text percent-encoded."""
     peer = Peer([unary(lambda call, request: call.finish(5, "nö\n%", {"x-why": "because"}))]).greet()
     frames = peer.feed(peer.request(1, b""))
     assert [(frame.kind, frame.flags) for frame in frames] == [(f.HEADERS, f.END_HEADERS | f.END_STREAM)]
@@ -91,7 +91,7 @@ def test_an_answer_in_one_block() -> None:
 
 
 def test_server_streaming() -> None:
-    """Any number of messages, then the status."""
+    """A server-streaming call returns any number of messages, then the status."""
 
     def handler(call: ServerCall, request: bytes) -> None:
         for n in range(3):
@@ -105,7 +105,7 @@ def test_server_streaming() -> None:
 
 
 def test_an_empty_stream() -> None:
-    """A stream without a message ends in one block with status 0."""
+    """A stream without a message ends in one header block with status 0."""
     peer = Peer([streaming(lambda call, request: call.finish())]).greet()
     peer.feed(peer.request(1, b""))
     assert peer.answer(1).status == (0, "")
@@ -113,7 +113,10 @@ def test_an_empty_stream() -> None:
 
 
 def test_bidirectional_streaming() -> None:
-    """Messages are handed on as they come, cut anywhere, and the end of the request as such."""
+    """Messages of a bidirectional call reach the handler as they arrive, and so does the end of the request.
+
+    They may be split anywhere.
+    """
 
     def handler(call: ServerCall, request: None) -> None:
         assert request is None
@@ -131,7 +134,7 @@ def test_bidirectional_streaming() -> None:
 
 
 def test_the_server_ends_first() -> None:
-    """A bidirectional call that the server ends is reset without an error, and what still comes is passed over."""
+    """A bidirectional call that the server ends is reset with NO_ERROR, and later frames are ignored."""
     calls: list[ServerCall] = []
     peer = Peer([bidi(lambda call, _: calls.append(call))]).greet()
     peer.feed(peer.headers(1, request_fields()))
@@ -144,7 +147,7 @@ def test_the_server_ends_first() -> None:
 
 
 def test_client_streaming() -> None:
-    """A bidirectional method with one answer at the end serves client-streaming calls."""
+    """A bidirectional method with one response at the end serves client-streaming calls."""
 
     def handler(call: ServerCall, _: None) -> None:
         total: list[int] = []
@@ -157,7 +160,7 @@ def test_client_streaming() -> None:
 
 
 def test_gzip() -> None:
-    """Compressed messages are unpacked, plain ones between them pass."""
+    """Gzip messages are decompressed, and uncompressed ones between them are accepted."""
     calls: list[bytes] = []
 
     def handler(call: ServerCall, _: None) -> None:
@@ -173,7 +176,7 @@ def test_gzip() -> None:
 
 
 def test_an_unknown_encoding() -> None:
-    """It is UNIMPLEMENTED, and the answer says what would be understood."""
+    """An unknown encoding is UNIMPLEMENTED, and the response lists the supported encodings."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_encoding="snappy"))
     assert peer.answer(1).status == (12, "Can't find decompressor for snappy")
@@ -189,7 +192,7 @@ def test_an_unknown_encoding() -> None:
     ],
 )
 def test_unknown_methods(path: str, text: str) -> None:
-    """They are UNIMPLEMENTED in the words of upstream's server."""
+    """An unknown method is UNIMPLEMENTED with the text of upstream's server."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"", path))
     assert peer.answer(1).status == (12, text)
@@ -204,7 +207,7 @@ def test_unknown_methods(path: str, text: str) -> None:
     ],
 )
 def test_requests_that_are_not_grpc(change: tuple[str, str], http_status: str, text: str) -> None:
-    """They get a plain HTTP answer that says what is wrong."""
+    """A request that is not gRPC gets a plain HTTP response with the reason."""
     peer = Peer([unary()]).greet()
     fields = [change if name == change[0] else (name, value) for name, value in request_fields()]
     peer.feed(peer.headers(1, fields))
@@ -217,7 +220,7 @@ def test_requests_that_are_not_grpc(change: tuple[str, str], http_status: str, t
 
 @pytest.mark.parametrize("content_type", ["application/grpc", "application/grpc+proto", "application/grpc;x=y"])
 def test_content_types_of_grpc(content_type: str) -> None:
-    """With or without the message format."""
+    """The content type of gRPC is accepted with and without the message format."""
     peer = Peer([unary()]).greet()
     fields = [field for field in request_fields() if field[0] != "content-type"]
     peer.feed(peer.headers(1, [*fields, ("content-type", content_type)]) + peer.data(1, message(b"x"), end=True))
@@ -237,7 +240,7 @@ def test_content_types_of_grpc(content_type: str) -> None:
 )
 @pytest.mark.parametrize("pieces", [1, 100])
 def test_a_unary_request_is_one_message(body: bytes, status: tuple[int, str], pieces: int) -> None:
-    """Anything else is INTERNAL, whether it comes whole or in pieces."""
+    """A unary request of anything but one message is INTERNAL, whether it arrives whole or in pieces."""
     called: list[bytes] = []
     peer = Peer([unary(lambda call, request: called.append(request))]).greet()
     peer.feed(peer.headers(1, request_fields()))
@@ -250,7 +253,7 @@ def test_a_unary_request_is_one_message(body: bytes, status: tuple[int, str], pi
 
 
 def test_a_message_before_the_end_of_its_request() -> None:
-    """The handler is called when the request has ended, not before."""
+    """The handler is called after the request has ended, not after its message."""
     called: list[bytes] = []
     peer = Peer([unary(lambda call, request: called.append(request))]).greet()
     peer.feed(peer.headers(1, request_fields()) + peer.data(1, message(b"x")))
@@ -265,7 +268,7 @@ def _undecodable(data: bytes) -> Any:
 
 @pytest.mark.parametrize("kind", MethodKind)
 def test_an_undecodable_message(kind: MethodKind) -> None:
-    """It ends the call with UNKNOWN and no text, as upstream's server does, and is no matter for the log."""
+    """A message that cannot be decoded ends the call with UNKNOWN and no text, as in upstream, and is not logged."""
     peer = Peer([GrpcMethod(ECHO, kind, _undecodable, lambda call, request: None)]).greet()
     peer.feed(peer.request(1, b"junk"))
     assert peer.answer(1).status == (2, "")
@@ -289,7 +292,10 @@ def _broken_half_close(call: ServerCall, request: Any) -> None:
 )
 @pytest.mark.provokes_bugs
 def test_a_handler_that_raises(method: GrpcMethod) -> None:
-    """Its call ends with INTERNAL, the log has one entry with the traceback, and the connection goes on."""
+    """A handler that raises ends its call with INTERNAL and one log entry with the traceback.
+
+    The connection stays open.
+    """
     peer = Peer([method, unary(path="/test.Echo/Fine")]).greet()
     peer.feed(peer.request(1, b"x") + peer.request(3, b"fine", "/test.Echo/Fine"))
     assert peer.answer(1).status == (13, "test.Echo/Unary failed in the server, whose log says why")
@@ -301,7 +307,7 @@ def test_a_handler_that_raises(method: GrpcMethod) -> None:
 
 @pytest.mark.provokes_bugs
 def test_a_handler_that_raises_after_its_answer() -> None:
-    """The answer stands, and the log tells of the error."""
+    """After a handler responded and then raised, the response stays and the error is logged."""
 
     def handler(call: ServerCall, request: bytes) -> None:
         call.reply(b"done")
@@ -322,7 +328,7 @@ _ANSWERS: list[Callable[[ServerCall], None]] = [
 
 @pytest.mark.parametrize("again", _ANSWERS)
 def test_two_answers(again: Callable[[ServerCall], None]) -> None:
-    """Answering a finished call is the handler's mistake and says so."""
+    """A second response raises RuntimeError in the handler."""
     seen: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: seen.append(call))]).greet()
     peer.feed(peer.request(1, b""))
@@ -332,7 +338,7 @@ def test_two_answers(again: Callable[[ServerCall], None]) -> None:
 
 
 def test_initial_metadata_too_late() -> None:
-    """Initial metadata after the first message is the handler's mistake and says so."""
+    """Initial metadata after the first message raises RuntimeError in the handler."""
     seen: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: seen.append(call))]).greet()
     peer.feed(peer.request(1, b""))
@@ -343,7 +349,7 @@ def test_initial_metadata_too_late() -> None:
 
 @pytest.mark.parametrize("how", ["reset", "lost connection", "protocol error"])
 def test_cancellation(how: str) -> None:
-    """A parked call hears at once that its client is gone; what it sends after that is dropped."""
+    """A parked call is cancelled as soon as its client disconnects, and later output is discarded."""
     heard: list[str] = []
     parked: list[ServerCall] = []
 
@@ -373,7 +379,7 @@ def test_cancellation(how: str) -> None:
 
 
 def test_no_cancellation_after_the_answer() -> None:
-    """A finished call is not cancelled by what happens to its connection."""
+    """A finished call is not cancelled by later events of its connection."""
     heard: list[str] = []
 
     def handler(call: ServerCall, request: bytes) -> None:
@@ -389,7 +395,7 @@ def test_no_cancellation_after_the_answer() -> None:
 
 @pytest.mark.provokes_bugs
 def test_a_callback_that_raises() -> None:
-    """The other callbacks are called all the same, and the log has the error."""
+    """After a cancel callback raises, the other callbacks are called, and the error is logged."""
     heard: list[str] = []
 
     def handler(call: ServerCall, request: bytes) -> None:
@@ -409,7 +415,7 @@ def _expire(peer: Peer, seconds: float) -> None:
 
 
 def test_a_deadline() -> None:
-    """A parked call is cancelled and answered with DEADLINE_EXCEEDED when its client has had time to say so itself."""
+    """A parked call is cancelled with DEADLINE_EXCEEDED after its deadline and the grace period for the client."""
     heard: list[str] = []
     peer = Peer([unary(lambda call, request: call.on_cancel(lambda: heard.append("up")))]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_timeout="3S"))
@@ -421,7 +427,7 @@ def test_a_deadline() -> None:
 
 
 def test_a_deadline_in_the_middle_of_an_answer() -> None:
-    """An answer that has begun is broken off with RST_STREAM, whatever still waits for credit."""
+    """A response that has started is ended with RST_STREAM at its deadline, even if output waits for credit."""
     parked: list[ServerCall] = []
     peer = Peer([streaming(lambda call, request: parked.append(call))]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_timeout="1S"))
@@ -433,7 +439,7 @@ def test_a_deadline_in_the_middle_of_an_answer() -> None:
 
 
 def test_a_deadline_before_the_request_is_whole() -> None:
-    """A request that never ends is answered when its time is up."""
+    """An incomplete request gets DEADLINE_EXCEEDED at its deadline."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="100m")) + peer.data(1, b"\0\0"))
     _expire(peer, 0.1 + GRACE_SECONDS)
@@ -441,7 +447,7 @@ def test_a_deadline_before_the_request_is_whole() -> None:
 
 
 def test_a_deadline_of_a_bidirectional_stream() -> None:
-    """Its client sends nothing more, and has not closed its side."""
+    """A bidirectional call whose client sends nothing more gets DEADLINE_EXCEEDED at its deadline."""
     peer = Peer([bidi(lambda call, request: None)]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="2S")))
     _expire(peer, 2 + GRACE_SECONDS - 0.001)
@@ -451,7 +457,7 @@ def test_a_deadline_of_a_bidirectional_stream() -> None:
 
 
 def test_a_deadline_that_was_kept() -> None:
-    """Calls that were answered need no timer, and those answered later are left alone."""
+    """Calls that got their response need no timer, and responses before the deadline are kept."""
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call)), unary(path="/test.Echo/Now")]).greet()
     peer.feed(peer.request(1, b"", "/test.Echo/Now", grpc_timeout="1S"))
@@ -465,7 +471,7 @@ def test_a_deadline_that_was_kept() -> None:
 
 
 def test_a_finished_answer_that_waits_for_credit_has_no_deadline() -> None:
-    """A complete answer stays on its way however long the client takes to make room."""
+    """A complete response that waits for credit has no deadline."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="1S")) + peer.data(1, message(bytes(100_000)), end=True))
     _expire(peer, 9)
@@ -474,14 +480,14 @@ def test_a_finished_answer_that_waits_for_credit_has_no_deadline() -> None:
 
 
 def test_a_malformed_deadline() -> None:
-    """It is refused with INTERNAL."""
+    """A malformed deadline is rejected with INTERNAL."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_timeout="soon"))
     assert peer.answer(1).status == (13, "malformed grpc-timeout: soon")
 
 
 def test_metadata_beyond_the_limit() -> None:
-    """A header list that is too long is RESOURCE_EXHAUSTED, and the connection goes on."""
+    """A header list above the limit is RESOURCE_EXHAUSTED, and the connection stays open."""
     peer = Peer([unary()], Limits(max_header_list_bytes=2_000)).greet()
     peer.feed(peer.request(1, b"", ECHO, x_long="v" * 1_900) + peer.request(3, b"ok"))
     assert peer.answer(1).status[0] == 8
@@ -489,7 +495,7 @@ def test_metadata_beyond_the_limit() -> None:
 
 
 def test_a_method_path_has_a_service() -> None:
-    """A path that no client could call is refused when the method is declared."""
+    """A method path that no client could call raises ValueError when the method is declared."""
     for path in ("test.Echo/Unary", "/Unary", "/test.Echo/", "//Unary"):
         with pytest.raises(ValueError, match=r"is not /package\.Service/Method"):
             unary(path=path)

@@ -1,4 +1,4 @@
-"""The HTTP/2 connection in memory: cut input, absurd input, settings, header blocks, floods, the graceful end."""
+"""The HTTP/2 connection in memory: split and invalid input, settings, header blocks, floods, the graceful close."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LIMITS = Limits()
 
 
 def _session_bytes(peer: Peer) -> bytes:
-    """Return a conversation with all kinds of harmless frames in it."""
+    """Return a conversation with all kinds of harmless frames."""
     return b"".join(
         [
             f.PREFACE,
@@ -63,16 +63,16 @@ def _check_session(peer: Peer) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 9, 10, 64, 1_000, 16_384, 1 << 20])
 def test_input_may_be_cut_anywhere(size: int) -> None:
-    """The same conversation has the same answers in pieces of every size."""
+    """A conversation in pieces of any size gets the same responses."""
     peer = Peer([unary()])
     peer.feed_in_pieces(_session_bytes(peer), size)
     _check_session(peer)
 
 
 def test_input_may_be_cut_at_every_byte() -> None:
-    """A conversation cut once, wherever that is, has the same answers."""
+    """A conversation split once, at any byte, gets the same responses."""
     whole = _session_bytes(Peer([unary()]))
-    # Beyond the first 600 bytes lies the body of the last request, where one place is like another.
+    # After the first 600 bytes there is only the body of the last request, where the position does not matter.
     for at in [*range(1, 600), *range(600, len(whole), 997)]:
         peer = Peer([unary()])
         peer.feed(whole[:at])
@@ -81,7 +81,7 @@ def test_input_may_be_cut_at_every_byte() -> None:
 
 
 def test_input_may_end_anywhere() -> None:
-    """A connection that is lost at any byte leaves no stream behind, and tells the calls that were parked."""
+    """A connection that is lost at any byte leaves no stream, and parked calls are cancelled."""
     cancelled: list[str] = []
     began: list[str] = []
 
@@ -102,7 +102,7 @@ def test_input_may_end_anywhere() -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_instead_of_the_preface(data: bytes) -> None:
-    """What does not begin like HTTP/2 is answered with GOAWAY at the first byte that differs."""
+    """Input that does not begin like HTTP/2 gets GOAWAY at the first byte that differs."""
     peer = Peer([unary()])
     peer.feed(data)
     if f.PREFACE.startswith(data):
@@ -126,7 +126,7 @@ _FRAMES = st.builds(
 @settings(max_examples=400)
 @given(st.lists(_FRAMES, max_size=12), st.integers(1, 50))
 def test_any_frames_at_all(frames: list[bytes], size: int) -> None:
-    """Frames without sense end in answers, resets or one GOAWAY with a reason, never in an exception."""
+    """Random frames end in responses, resets or one GOAWAY with a reason, and in no exception."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"before"))
     peer.feed_in_pieces(b"".join(frames), size)
@@ -139,7 +139,7 @@ def test_any_frames_at_all(frames: list[bytes], size: int) -> None:
 @settings(max_examples=300)
 @given(st.integers(0, 400), st.binary(min_size=1, max_size=6))
 def test_damage_to_a_conversation(at: int, damage: bytes) -> None:
-    """A conversation with some bytes overwritten ends the same way: answers, resets or GOAWAY."""
+    """A conversation with overwritten bytes ends in responses, resets or GOAWAY."""
     peer = Peer([unary()])
     whole = bytearray(_session_bytes(peer))
     whole[at : at + len(damage)] = damage
@@ -152,7 +152,7 @@ def test_damage_to_a_conversation(at: int, damage: bytes) -> None:
 @pytest.mark.parametrize("length", [16_385, 1 << 20, (1 << 24) - 1])
 @pytest.mark.parametrize("kind", [f.DATA, f.HEADERS, f.SETTINGS, f.PING, 0xEE])
 def test_an_absurd_length_is_not_waited_for(kind: int, length: int) -> None:
-    """A frame longer than was announced is refused by its head."""
+    """A frame longer than announced is rejected by its head."""
     peer = Peer().greet()
     peer.feed(f.frame_head(kind, 0, 1, length))
     gone = peer.go_away()
@@ -161,7 +161,7 @@ def test_an_absurd_length_is_not_waited_for(kind: int, length: int) -> None:
 
 
 def test_the_server_greets_first() -> None:
-    """SETTINGS with the limits, then credit for the connection, before the client has sent anything."""
+    """The server sends SETTINGS with its limits and credit for the connection before the client sends anything."""
     limits = Limits(max_concurrent_streams=7, stream_window_bytes=100_000, connection_window_bytes=200_000)
     settings_frame, credit = Peer(limits=limits).read()
     assert dict(decode_settings(settings_frame.payload)) == {3: 7, 4: 100_000, 6: limits.max_header_list_bytes}
@@ -180,7 +180,7 @@ def test_the_server_greets_first() -> None:
     ],
 )
 def test_settings_out_of_range(payload: bytes, code: ErrorCode) -> None:
-    """Each forbidden value ends the connection with the code of the standard."""
+    """Each forbidden setting ends the connection with the code of the standard."""
     peer = Peer().greet()
     peer.feed(f.settings(payload))
     gone = peer.go_away()
@@ -189,16 +189,16 @@ def test_settings_out_of_range(payload: bytes, code: ErrorCode) -> None:
 
 
 def test_settings_come_first() -> None:
-    """A client that begins with anything but SETTINGS is refused."""
+    """A client that does not begin with SETTINGS is rejected."""
     peer = Peer()
     peer.feed(f.PREFACE + f.ping(bytes(8), ack=False))
     assert peer.connection.failure == "PROTOCOL_ERROR: the first frame is not SETTINGS"
 
 
 def test_a_smaller_table_is_acknowledged_in_the_next_block() -> None:
-    """A client that shrinks its header table hears that nothing is kept there, once."""
+    """A client that shrinks its header table gets one table size update."""
     peer = Peer([unary()]).greet({HEADER_TABLE_SIZE: 0})
-    # The library's decoder insists on the notice, as nghttp2 does.
+    # The library's decoder requires the update, as nghttp2 does.
     peer._decoder.max_allowed_table_size = 0
     peer.feed(peer.request(1, b"a") + peer.request(3, b"b"))
     blocks = [frame.payload for frame in peer.frames if frame.kind == f.HEADERS]
@@ -207,7 +207,7 @@ def test_a_smaller_table_is_acknowledged_in_the_next_block() -> None:
 
 
 def test_padding_and_priority_are_taken_off() -> None:
-    """Padded frames and a priority in HEADERS change nothing about the request."""
+    """Padding and a priority in HEADERS do not change the request."""
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields())
     flags = f.END_HEADERS | f.PADDED | f.PRIORITIZED
@@ -219,7 +219,7 @@ def test_padding_and_priority_are_taken_off() -> None:
 
 @pytest.mark.parametrize("kind", [f.DATA, f.HEADERS])
 def test_more_padding_than_frame(kind: int) -> None:
-    """A pad length that reaches beyond its frame is a connection error."""
+    """A pad length beyond its frame is a connection error."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields()))
     peer.feed(f.frame(kind, f.PADDED | f.END_HEADERS, 1, b"\x06abcde"))
@@ -240,7 +240,7 @@ def test_padding_costs_credit() -> None:
 
 
 def test_a_block_in_many_frames() -> None:
-    """A header block may be spread over CONTINUATION frames, cut anywhere."""
+    """A header block may span several CONTINUATION frames, split anywhere."""
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields(x_long="v" * 100))
     pieces = [block[at : at + 10] for at in range(0, len(block), 10)]
@@ -260,7 +260,7 @@ def test_nothing_comes_between_the_frames_of_a_block(intruder: bytes) -> None:
 
 @pytest.mark.parametrize("piece", [b"", b"\x00\x01a\x01b" * 800])
 def test_a_block_without_end(piece: bytes) -> None:
-    """A flood of CONTINUATION frames, empty or full, is told to calm down."""
+    """A flood of CONTINUATION frames, empty or full, ends with ENHANCE_YOUR_CALM."""
     peer = Peer([unary()]).greet()
     peer.feed(f.frame(f.HEADERS, 0, 1, b"\x83"))
     for _ in range(_LIMITS.max_continuations + 1):
@@ -269,21 +269,21 @@ def test_a_block_without_end(piece: bytes) -> None:
 
 
 def test_a_small_block_with_a_huge_list() -> None:
-    """A block that repeats one long entry is answered with a status, and costs no memory for the list."""
+    """A small block that repeats a long entry gets a status, without memory for the list."""
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields()) + b"\x40\x01x" + b"\x7f\x81\x1e" + b"v" * 3_968
     peer.feed(f.frame(f.HEADERS, f.END_HEADERS | f.END_STREAM, 1, block + b"\xbe" * 9_000))
     status, text = peer.answer(1).status
     assert status == 8
     assert "exceeds the limit of 65536" in text
-    # The table is still equal to the client's, so the next request is understood.
+    # The table still equals the client's, so the next request is understood.
     peer.encoder.header_table.add(b"x", b"v" * 3_968)
     peer.feed(peer.request(3, b"next"))
     assert peer.answer(3).messages == [b"next"]
 
 
 def test_too_many_streams() -> None:
-    """One stream more than was announced is refused so that the client may try it again."""
+    """A stream above the announced limit is refused, so that the client may retry it."""
     peer = Peer([unary(lambda call, request: None)], Limits(max_concurrent_streams=2)).greet()
     for stream_id in (1, 3, 5):
         peer.feed(peer.request(stream_id, b""))
@@ -294,7 +294,7 @@ _CALM = replace(_LIMITS, reset_burst=50, resets_per_second=10, control_burst=50,
 
 
 def test_rapid_reset() -> None:
-    """A client that opens and resets streams without pause is told to calm down after its burst."""
+    """A client that opens and resets streams continuously gets ENHANCE_YOUR_CALM after its burst."""
     cancelled: list[int] = []
 
     def park(call: ServerCall, request: bytes) -> None:
@@ -320,7 +320,7 @@ def test_rapid_reset() -> None:
     ],
 )
 def test_floods_of_idle_frames(frame: bytes) -> None:
-    """Frames that carry no work are told to calm down after a burst."""
+    """A flood of frames without work gets ENHANCE_YOUR_CALM after its burst."""
     peer = Peer([unary()], _CALM).greet()
     peer.feed(peer.headers(1, request_fields()))
     peer.feed(frame * 60)
@@ -328,7 +328,7 @@ def test_floods_of_idle_frames(frame: bytes) -> None:
 
 
 def test_patience_comes_back() -> None:
-    """A client that pings at the allowed rate is served for ever."""
+    """A client that pings at the allowed rate is served without limit."""
     peer = Peer([unary()], _CALM).greet()
     for _ in range(500):
         peer.now += 0.1
@@ -347,7 +347,10 @@ def test_keep_alive_pings_are_no_flood() -> None:
 
 
 def test_the_graceful_end() -> None:
-    """After GOAWAY requests on their way are served; after the client knows they are refused; then it closes."""
+    """After GOAWAY, requests in flight are served. After the client has received it, new ones are refused.
+
+    The connection closes with its last stream.
+    """
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call))]).greet()
     peer.feed(peer.request(1, b""))
@@ -370,7 +373,7 @@ def test_the_graceful_end() -> None:
 
 @pytest.mark.parametrize("last_act", ["client resets", "server resets"])
 def test_the_graceful_end_without_an_answer(last_act: str) -> None:
-    """A connection that drains closes with its last stream, however that ends."""
+    """A draining connection closes with its last stream, however that ends."""
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call))]).greet()
     peer.feed(peer.request(1, b""))
@@ -383,7 +386,7 @@ def test_the_graceful_end_without_an_answer(last_act: str) -> None:
 
 
 def test_output_outside_of_input_wakes_the_owner() -> None:
-    """An answer that comes later calls for a write; one inside `receive` does not."""
+    """A later response notifies the owner of the connection to write; one during `receive` does not."""
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call)), unary(path="/test.Echo/Now")]).greet()
     peer.feed(peer.request(1, b"") + peer.request(3, b"", "/test.Echo/Now"))
@@ -394,7 +397,7 @@ def test_output_outside_of_input_wakes_the_owner() -> None:
 
 
 def test_trailers_end_a_request() -> None:
-    """A request may end with a header block; pseudo-header fields have no place in it."""
+    """A request may end with trailers. Pseudo-header fields in them reset the stream."""
     peer = Peer([unary()]).greet()
     body = peer.headers(1, request_fields()) + peer.data(1, message(b"x"))
     peer.feed(body + peer.headers(1, [("x-sum", "1")], end=True))
@@ -405,7 +408,7 @@ def test_trailers_end_a_request() -> None:
 
 @pytest.mark.parametrize(("promised", "sent"), [("5", 6), ("7", 6), ("0", 6), ("6", 0)])
 def test_content_length_must_be_true(promised: str, sent: int) -> None:
-    """A body that is longer or shorter than its content-length resets the stream."""
+    """A body longer or shorter than its content-length resets the stream."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(content_length=promised)))
     peer.feed(peer.data(1, message(b"x")[:sent], end=True))
@@ -413,7 +416,7 @@ def test_content_length_must_be_true(promised: str, sent: int) -> None:
 
 
 def test_a_stream_that_depends_on_itself() -> None:
-    """It is reset, and the header table stays equal to the client's."""
+    """A stream that depends on itself is reset, and the header table stays equal to the client's."""
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields(x_new="1"))
     peer.feed(f.frame(f.HEADERS, f.END_HEADERS | f.PRIORITIZED, 1, (1).to_bytes(4, "big") + b"\0" + block))
@@ -423,7 +426,7 @@ def test_a_stream_that_depends_on_itself() -> None:
 
 
 def test_the_path_of_a_request_reaches_its_method_alone() -> None:
-    """Requests to different paths on one connection are told apart."""
+    """Requests to different paths on one connection reach their own methods."""
     peer = Peer(
         [unary(lambda call, request: call.reply(call.path.encode()), path) for path in (ECHO, "/a.B/C")]
     ).greet()

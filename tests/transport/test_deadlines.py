@@ -11,21 +11,21 @@ from rocketmq_testkit.grpc_v2.transport.grpc.deadlines import Deadlines
 
 @dataclass
 class Item:
-    """Something with a deadline."""
+    """An item with a deadline."""
 
     name: int
     ended: list[int] = field(default_factory=list)
     done: bool = False
 
     def expire(self) -> None:
-        """Note the end."""
+        """Record the expiry."""
         self.ended.append(self.name)
         self.done = True
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.booleans()), max_size=40), st.lists(st.integers(0, 10), max_size=12))
 def test_they_expire_in_order_and_never_early(dues: list[tuple[int, bool]], steps: list[int]) -> None:
-    """At each time exactly those have expired that were due and not done, by due time and then by age."""
+    """Exactly the items that are due and not done expire, ordered by due time and then by age."""
     deadlines, ended = Deadlines(), list[int]()
     for name, (due, done) in enumerate(dues):
         deadlines.add(due, Item(name, ended, done))
@@ -39,7 +39,7 @@ def test_they_expire_in_order_and_never_early(dues: list[tuple[int, bool]], step
 
 
 def test_what_is_done_is_swept_out() -> None:
-    """A hundred thousand calls that end long before their deadlines do not pile up."""
+    """A hundred thousand calls that end long before their deadlines do not accumulate."""
     deadlines = Deadlines()
     waiting = Item(-1)
     deadlines.add(10_000, waiting)

@@ -1,4 +1,4 @@
-"""Small inputs that ask for much work: the work is bounded by the input and by the output, and the guard counts it."""
+"""Small inputs that could cause much work: work is bounded by input and output, and the flood guard counts it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _initial_window(size: int) -> bytes:
 
 
 def _waiting_for_the_connection(streams: int) -> Peer:
-    """Return a peer whose connection window is used up, with responses of 105 bytes on so many more streams."""
+    """Return a peer whose connection window is used up, with responses of 105 bytes on `streams` more streams."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: _WIDE})
     peer.feed(peer.request(1, bytes(_CONNECTION_WINDOW)))
     for at in range(streams):
@@ -34,7 +34,7 @@ def _waiting_for_the_connection(streams: int) -> Peer:
 
 
 def _waiting_for_their_windows(streams: int) -> Peer:
-    """Return a peer that gives no stream any credit, with responses of 105 bytes on so many streams."""
+    """Return a peer that gives no stream any credit, with responses of 105 bytes on `streams` streams."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 0})
     for at in range(streams):
         peer.feed(peer.request(3 + 2 * at, bytes(100)))
@@ -49,7 +49,7 @@ def _all_opened_once(streams: int) -> Peer:
 
 
 def _ended(streams: int) -> Peer:
-    """Return a peer with that many streams in each of the ways to end, up to what a server remembers."""
+    """Return a peer with `streams` streams in each way to end, up to the number that a server stores."""
     peer = Peer([unary()]).greet()
     for at in range(streams):
         first = 1 + 8 * at
@@ -88,11 +88,11 @@ _FLOODS: dict[str, tuple[Callable[[int], Peer], bytes]] = {
 
 @pytest.mark.parametrize(("prepare", "flood"), _FLOODS.values(), ids=_FLOODS)
 def test_work_does_not_grow_with_the_number_of_streams(prepare: Callable[[int], Peer], flood: bytes) -> None:
-    """A frame costs the same with eight times as many streams, but for the depth of a heap."""
+    """A frame costs the same with eight times as many streams, except for the depth of a heap."""
 
     def work(streams: int) -> int:
         peer = prepare(streams)
-        peer.connection.receive(flood, peer.now)  # a first round may sort what the preparation left
+        peer.connection.receive(flood, peer.now)  # a first round may sort streams left by the preparation
         lines = executed_lines(lambda: peer.connection.receive(flood * _ROUNDS, peer.now))
         assert peer.connection.failure is None
         return lines
@@ -101,7 +101,7 @@ def test_work_does_not_grow_with_the_number_of_streams(prepare: Callable[[int], 
 
 
 def test_each_stream_waits_once_for_its_own_credit() -> None:
-    """Credit given to one stream after the other costs as much for each, however many wait."""
+    """Credit for one stream after another costs the same per stream, however many wait."""
 
     def work_for_each(streams: int) -> float:
         peer = _waiting_for_their_windows(streams)
@@ -112,7 +112,7 @@ def test_each_stream_waits_once_for_its_own_credit() -> None:
 
 
 def test_the_work_of_an_opened_window_is_what_it_sends() -> None:
-    """An initial window that lets all streams send costs the same for each of them."""
+    """An initial window that opens all streams costs the same per stream."""
 
     def work_for_each(streams: int) -> float:
         peer = _waiting_for_their_windows(streams)
@@ -125,18 +125,18 @@ def test_the_work_of_an_opened_window_is_what_it_sends() -> None:
 
 
 def test_streams_with_the_most_credit_are_served_when_the_initial_window_grows() -> None:
-    """Blocked streams whose credit differs are told apart when a new initial window opens some of them."""
+    """When a new initial window opens some blocked streams, those with the most credit are served."""
     peer = _waiting_for_their_windows(4)
     peer.feed(f.window_update(3, 20) + f.window_update(5, 10) + f.window_update(7, 30))
     peer.feed(_initial_window(1))
     assert [len(peer.answer(stream_id).body) for stream_id in (3, 5, 7, 9)] == [21, 11, 31, 1]
-    # Credit for a stream whose window stays closed is remembered for the next change of the initial window.
+    # Credit for a stream whose window stays closed counts at the next change of the initial window.
     peer.feed(_initial_window(0) + f.window_update(9, 1) + _initial_window(1))
     assert [len(peer.answer(stream_id).body) for stream_id in (3, 5, 7, 9)] == [21, 11, 31, 2]
 
 
 def test_a_stream_that_was_closed_while_it_waited_is_passed_over() -> None:
-    """Streams that the client resets take no credit and keep no bytes, whichever credit they wait for."""
+    """Streams that the client resets while they wait use no credit and keep no bytes."""
     for prepare in (_waiting_for_the_connection, _waiting_for_their_windows):
         peer = prepare(3)
         peer.feed(f.rst_stream(3, ErrorCode.CANCEL) + f.rst_stream(5, ErrorCode.CANCEL))
@@ -161,7 +161,7 @@ _CALM = replace(Limits(), control_burst=50, controls_per_second=10, reset_burst=
     ids=["for the connection", "for an open stream", "for no stream", "DATA that nobody takes", "a stream twice"],
 )
 def test_frames_that_carry_no_request_are_counted(frame: bytes) -> None:
-    """Credit and frames for streams that have ended count as control frames, a burst of which is too many."""
+    """Credit and frames for ended streams count as control frames, of which a burst is too many."""
     peer = Peer([bidi(lambda call, _: None), unary(path="/test.Echo/Unary2")], _CALM).greet()
     peer.feed(peer.headers(1, request_fields()) + peer.request(3, b"", "/test.Echo/Unary2"))
     peer.feed(peer.headers(5, request_fields("/test.Echo/Missing")))
@@ -172,7 +172,7 @@ def test_frames_that_carry_no_request_are_counted(frame: bytes) -> None:
 
 
 def test_headers_that_nobody_takes_are_counted() -> None:
-    """Header blocks for a stream that the server gave up are decoded, so they count."""
+    """Header blocks for an abandoned stream are decoded, so they count as control frames."""
     peer = Peer([unary()], _CALM).greet()
     peer.feed(peer.headers(1, request_fields("/test.Echo/Missing")))
     for _ in range(60):
@@ -192,7 +192,7 @@ _BREAKS = {
 
 @pytest.mark.parametrize("breach", _BREAKS.values(), ids=_BREAKS)
 def test_resets_that_a_client_provokes_are_counted(breach: bytes) -> None:
-    """Calls that are opened and then broken, so that the server resets them, count as reset by the client."""
+    """Calls that a client breaks so that the server resets them count as reset by the client."""
     cancelled: list[int] = []
     limits = Limits(reset_burst=50, resets_per_second=10, stream_window_bytes=10_000)
     peer = Peer([bidi(lambda call, _: call.on_cancel(lambda: cancelled.append(1)))], limits).greet()
@@ -208,7 +208,7 @@ def _word(stream_id: int) -> bytes:
 
 
 def test_responses_that_get_no_credit_are_bounded() -> None:
-    """A client that asks on and on and gives no credit is refused further streams until it has given some."""
+    """A client that sends requests without giving credit is refused further streams until it gives some."""
     peer = Peer([unary()], Limits(max_unsent_bytes=1_000)).greet({INITIAL_WINDOW_SIZE: 0})
     for stream_id in (1, 3, 5):
         peer.feed(peer.request(stream_id, bytes(600)))
@@ -220,7 +220,7 @@ def test_responses_that_get_no_credit_are_bounded() -> None:
 
 
 def test_unsent_bytes_come_down_to_nothing() -> None:
-    """However a waiting response ends, it no longer counts: sent, reset by the client, stalled by a fault."""
+    """A waiting response that is sent, reset or stalled no longer counts as unsent."""
     held: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: held.append(call))]).greet({INITIAL_WINDOW_SIZE: 10})
     for stream_id in (1, 3, 5):
@@ -239,7 +239,7 @@ def test_unsent_bytes_come_down_to_nothing() -> None:
 
 
 def test_an_initial_window_beyond_what_a_stream_can_hold() -> None:
-    """SETTINGS that make the window of an open stream overflow are FLOW_CONTROL_ERROR of the connection."""
+    """SETTINGS that make the window of an open stream overflow are a FLOW_CONTROL_ERROR of the connection."""
     peer = Peer([unary(lambda call, request: None)]).greet({INITIAL_WINDOW_SIZE: 10})
     peer.feed(peer.request(1, b"") + f.window_update(1, f.LARGEST_WINDOW - 10))
     peer.feed(_initial_window(10))
@@ -249,7 +249,7 @@ def test_an_initial_window_beyond_what_a_stream_can_hold() -> None:
 
 
 def test_credit_of_a_stream_that_has_ended_does_not_count() -> None:
-    """Only open streams can overflow, and each look at all of them is counted as so many frames."""
+    """Only open streams can overflow, and each check of all of them counts as one frame per stream."""
     peer = Peer([unary(lambda call, request: None)], replace(_CALM, control_burst=60)).greet({INITIAL_WINDOW_SIZE: 10})
     for stream_id in range(1, 42, 2):
         peer.feed(peer.request(stream_id, b""))
@@ -264,7 +264,7 @@ def test_credit_of_a_stream_that_has_ended_does_not_count() -> None:
 
 
 def test_ended_streams_are_remembered_one_kind_apart_from_another() -> None:
-    """So many ended streams of each kind are remembered, and a repeated end takes the place of no other."""
+    """Ended streams are stored separately by state, and a repeated end evicts no other stream."""
     peer = _ended(1_030)
     registry = peer.connection._streams
     assert registry.state_of(1) is State.SKIPPED
@@ -292,7 +292,7 @@ def test_a_stream_that_ended_in_two_ways_is_forgotten_once() -> None:
 
 
 def test_a_repeated_field_is_joined_in_one_go() -> None:
-    """Fields of one name cost the same for each, however many are joined."""
+    """Fields with one name cost the same per field, however many are joined."""
 
     def work_for_each(fields: int) -> float:
         peer = Peer([unary()]).greet()
@@ -304,7 +304,7 @@ def test_a_repeated_field_is_joined_in_one_go() -> None:
 
 
 def test_the_stream_with_the_largest_window_decides() -> None:
-    """Whichever was opened first."""
+    """A window overflow is found in the stream with the largest window, regardless of the order of the streams."""
     for large in (1, 3):
         peer = Peer([unary(lambda call, request: None)]).greet({INITIAL_WINDOW_SIZE: 10})
         peer.feed(peer.request(1, b"") + peer.request(3, b"") + f.window_update(large, f.LARGEST_WINDOW - 10))

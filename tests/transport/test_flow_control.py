@@ -1,4 +1,4 @@
-"""Credit in both directions: what is sent waits for it, what is received is given it back."""
+"""Flow control in both directions: output waits for credit, and received bytes are credited."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _sizes(peer: Peer) -> list[int]:
 
 
 def test_an_answer_waits_for_credit() -> None:
-    """DATA goes out as far as the stream's window reaches, trailers after the last of it."""
+    """DATA is sent as far as the stream's window allows, and trailers after the last of it."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 10})
     peer.feed(peer.request(1, b"a" * 20))
     assert _sizes(peer) == [10]
@@ -31,7 +31,7 @@ def test_an_answer_waits_for_credit() -> None:
 
 
 def test_an_answer_waits_for_the_connection() -> None:
-    """The connection's window holds all streams back, and serves those that wait in turn."""
+    """The connection's window blocks all streams, and waiting streams are served in rotation."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 1 << 20})
     for stream_id in (1, 3, 5):
         peer.feed(peer.request(stream_id, bytes(60_000)))
@@ -43,7 +43,7 @@ def test_an_answer_waits_for_the_connection() -> None:
 
 
 def test_streams_share_the_credit() -> None:
-    """Of two streams that wait for the connection, neither waits for the end of the other."""
+    """Two streams that wait for the connection share its credit."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 1 << 20})
     for stream_id in (1, 3, 5):
         peer.feed(peer.request(stream_id, bytes(100_000)))
@@ -53,7 +53,7 @@ def test_streams_share_the_credit() -> None:
 
 
 def test_many_messages_share_the_credit_of_their_stream() -> None:
-    """Each message of a stream takes from its window, also those that fit at once."""
+    """Each message of a stream uses its window, also those that fit at once."""
 
     def handler(call: ServerCall, request: bytes) -> None:
         for _ in range(4):
@@ -65,7 +65,7 @@ def test_many_messages_share_the_credit_of_their_stream() -> None:
 
 
 def test_small_messages_wait_behind_a_large_one() -> None:
-    """The messages of one stream keep their order whatever their sizes."""
+    """Messages of one stream keep their order, regardless of their sizes."""
 
     def handler(call: ServerCall, request: bytes) -> None:
         for size in (100, 3, 50, 0):
@@ -83,7 +83,7 @@ def test_small_messages_wait_behind_a_large_one() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 3, 5]), st.integers(1, 40_000)), max_size=60), st.integers(0, 30_000))
 def test_credit_is_never_overdrawn(updates: list[tuple[int, int]], initial: int) -> None:
-    """However credit comes in, what was sent never exceeds it, and all of it is used while something waits."""
+    """However credit arrives, output never exceeds it and uses all of it while something waits."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: initial})
     bodies = {stream_id: bytes(30_000 + stream_id) for stream_id in (1, 3, 5)}
     for stream_id, body in bodies.items():
@@ -104,7 +104,7 @@ def test_credit_is_never_overdrawn(updates: list[tuple[int, int]], initial: int)
 
 
 def test_the_initial_window_reaches_open_streams() -> None:
-    """SETTINGS change the window of open streams, down to a negative one that has to be paid back first."""
+    """SETTINGS change the window of open streams, even to a negative one that must be paid back first."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 100})
     peer.feed(peer.request(1, bytes(300)))
     assert sum(_sizes(peer)) == 100
@@ -118,7 +118,7 @@ def test_the_initial_window_reaches_open_streams() -> None:
 
 
 def test_frames_keep_to_the_size_that_the_client_takes() -> None:
-    """DATA is cut at 16 KiB, or at what the client allows."""
+    """DATA frames have at most 16 KiB, or the size that the client allows."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 1 << 20})
     peer.feed(peer.request(1, bytes(40_000)))
     assert max(_sizes(peer)) == 16_384
@@ -128,7 +128,7 @@ def test_frames_keep_to_the_size_that_the_client_takes() -> None:
 
 
 def test_long_trailers_are_continued() -> None:
-    """A header block beyond the client's frame size goes on in CONTINUATION frames."""
+    """A header block above the client's frame size continues in CONTINUATION frames."""
     peer = Peer([unary(lambda call, request: call.finish(3, "x" * 40_000))]).greet()
     peer.feed(peer.request(1, b""))
     kinds = [frame.kind for frame in peer.frames if frame.stream_id == 1]
@@ -138,7 +138,7 @@ def test_long_trailers_are_continued() -> None:
 
 @pytest.mark.parametrize("stream_id", [0, 1])
 def test_windows_do_not_overflow(stream_id: int) -> None:
-    """Credit beyond 2**31 - 1 is FLOW_CONTROL_ERROR, of the stream or of the connection."""
+    """Credit above 2**31 - 1 is a FLOW_CONTROL_ERROR of the stream or of the connection."""
     peer = Peer([unary(lambda call, request: None)]).greet()
     peer.feed(peer.request(1, b""))
     peer.feed(f.window_update(stream_id, 0x7FFF_FFFF))
@@ -149,7 +149,7 @@ def test_windows_do_not_overflow(stream_id: int) -> None:
 
 
 def test_what_is_received_is_credited() -> None:
-    """A client that keeps to its windows can send a body of many times their size."""
+    """A client within its windows can send a body of many times their size."""
     limits = Limits(stream_window_bytes=65_535, connection_window_bytes=100_000)
     peer = Peer([unary()], limits).greet({INITIAL_WINDOW_SIZE: 1 << 24})
     peer.feed(f.window_update(0, 1 << 24))
@@ -170,13 +170,13 @@ def test_what_is_received_is_credited() -> None:
 
 
 def test_a_usual_body_waits_for_nothing() -> None:
-    """The announced windows take a message of 4 MiB without any credit in between."""
+    """The announced windows accept a message of 4 MiB without further credit."""
     limits = Limits()
     assert min(limits.stream_window_bytes, limits.connection_window_bytes) > 4 * 1024 * 1024 + 65_536
 
 
 def test_more_than_the_stream_may_take() -> None:
-    """A client that sends beyond the credit of a stream is reset; one that gets no more credit runs into that."""
+    """A client that exceeds the credit of a stream is reset, for example after the stream was stalled."""
     held: list[ServerCall] = []
     limits = Limits(stream_window_bytes=20_000)
     peer = Peer([bidi(lambda call, _: held.append(call))], limits).greet()
@@ -191,7 +191,7 @@ def test_more_than_the_stream_may_take() -> None:
 
 
 def test_more_than_the_connection_may_take() -> None:
-    """A client that sends beyond the credit of the connection is cut off."""
+    """A client that exceeds the credit of the connection is disconnected."""
     peer = Peer([bidi(lambda call, _: None)], Limits(connection_window_bytes=10_000)).greet()
     peer.feed(peer.headers(1, request_fields()))
     peer.feed(peer.data(1, message(bytes(3 * 16_384))[: 3 * 16_384]))
@@ -201,7 +201,7 @@ def test_more_than_the_connection_may_take() -> None:
 
 
 def test_the_long_message_is_refused_before_it_is_sent() -> None:
-    """A message beyond the limit is answered by its prefix; what still comes of it is passed over and credited."""
+    """A message above the limit is rejected by its prefix. Its remaining bytes are ignored and credited."""
     peer = Peer([unary()], Limits(max_message_bytes=1_000)).greet()
     peer.feed(peer.headers(1, request_fields()) + peer.data(1, message(bytes(1_001))[:20]))
     assert peer.answer(1).status == (8, "gRPC message exceeds maximum size 1000: 1001")
@@ -212,7 +212,7 @@ def test_the_long_message_is_refused_before_it_is_sent() -> None:
 
 
 def test_a_message_beyond_the_limit_in_one_piece() -> None:
-    """The short way of a whole request obeys the limit too."""
+    """The fast path for a whole request enforces the limit as well."""
     peer = Peer([unary()], Limits(max_message_bytes=1_000)).greet()
     peer.feed(peer.request(1, bytes(1_001)) + peer.request(3, bytes(1_000)))
     assert peer.answer(1).status[0] == 8

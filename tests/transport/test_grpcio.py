@@ -1,4 +1,4 @@
-"""The official grpcio client, synchronous and asyncio, against methods on this transport."""
+"""The official grpcio client, synchronous and asyncio, with methods on this transport."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_le
 
 
 class Parked:
-    """Handlers that answer nothing, and tell the test when their call began and was cancelled."""
+    """A handler that never responds, with events for the start and the cancel of its call."""
 
     def __init__(self) -> None:
         self.calls: list[ServerCall] = []
@@ -37,7 +37,7 @@ class Parked:
 
 @pytest.fixture
 def parked() -> Parked:
-    """A method that never answers."""
+    """A handler that never responds."""
     return Parked()
 
 
@@ -82,39 +82,39 @@ def channel(served: Served) -> Iterator[grpc.Channel]:
 
 
 def test_unary(channel: grpc.Channel) -> None:
-    """Bodies of all usual sizes come back."""
+    """Bodies of all usual sizes are returned."""
     call = channel.unary_unary("/test.Echo/Unary")
     for size in (0, 1, 1_024, 16_379, 16_384, 65_535, 1_000_000):
         assert call(b"x" * size, timeout=_PATIENCE_S) == b"x" * size
 
 
 def test_four_mebibytes_both_ways(channel: grpc.Channel) -> None:
-    """A body of 4 MiB goes there and back."""
+    """A body of 4 MiB is sent and returned."""
     assert channel.unary_unary("/test.Echo/Unary")(_BIG, timeout=_PATIENCE_S) == _BIG
 
 
 def test_many_calls_at_once(channel: grpc.Channel) -> None:
-    """Hundreds of calls on one connection each get their own answer."""
+    """Hundreds of calls on one connection each get their own response."""
     call = channel.unary_unary("/test.Echo/Unary")
     futures = [call.future(b"%d" % n * 100, timeout=_PATIENCE_S) for n in range(500)]
     assert [future.result() for future in futures] == [b"%d" % n * 100 for n in range(500)]
 
 
 def test_server_streaming(channel: grpc.Channel) -> None:
-    """Messages come in order, and the trailing metadata after them."""
+    """Messages arrive in order, and the trailing metadata after them."""
     call = channel.unary_stream("/test.Echo/Count")(b"1000", timeout=_PATIENCE_S)
     assert list(call) == [b"%d" % n for n in range(1_000)]
     assert ("x-count", "1000") in [(key, value) for key, value in call.trailing_metadata()]
 
 
 def test_bidirectional_streaming(channel: grpc.Channel) -> None:
-    """A conversation, message by message."""
+    """Messages of a bidirectional call are returned one by one."""
     call = channel.stream_stream("/test.Echo/Upper")
     assert list(call(iter([b"a", b"", b"c" * 100_000]), timeout=_PATIENCE_S)) == [b"A", b"", b"C" * 100_000]
 
 
 def test_metadata(channel: grpc.Channel) -> None:
-    """Text and binary metadata go in and out."""
+    """Text and binary metadata are sent and returned."""
     sent = (("x-plain", "some text"), ("x-data-bin", bytes(range(256))))
     call = channel.unary_unary("/test.Echo/Metadata")
     response, details = call.with_call(b"m", metadata=sent, timeout=_PATIENCE_S)
@@ -124,7 +124,7 @@ def test_metadata(channel: grpc.Channel) -> None:
 
 
 def test_gzip(channel: grpc.Channel) -> None:
-    """Compressed requests are understood, and so are compressed streams."""
+    """Compressed requests and compressed streams are accepted."""
     for compression in (grpc.Compression.Gzip, grpc.Compression.NoCompression):
         call = channel.unary_unary("/test.Echo/Unary")
         assert call(_BIG, compression=compression, timeout=_PATIENCE_S) == _BIG
@@ -141,7 +141,7 @@ def test_an_encoding_that_is_not_understood(channel: grpc.Channel) -> None:
 
 
 def test_an_error(channel: grpc.Channel) -> None:
-    """Status and text arrive, whatever characters it has."""
+    """Status and text arrive with any characters."""
     with pytest.raises(grpc.RpcError) as caught:
         channel.unary_unary("/test.Echo/Fail")(b"", timeout=_PATIENCE_S)
     assert caught.value.code() is grpc.StatusCode.PERMISSION_DENIED
@@ -149,7 +149,7 @@ def test_an_error(channel: grpc.Channel) -> None:
 
 
 def test_an_unknown_method(channel: grpc.Channel) -> None:
-    """UNIMPLEMENTED in upstream's words, and the connection goes on."""
+    """An unknown method is UNIMPLEMENTED with upstream's text, and the connection stays open."""
     with pytest.raises(grpc.RpcError) as caught:
         channel.unary_unary("/test.Echo/Missing")(b"", timeout=_PATIENCE_S)
     assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
@@ -158,7 +158,7 @@ def test_an_unknown_method(channel: grpc.Channel) -> None:
 
 
 def test_a_message_beyond_the_limit(serve: Callable[..., Served]) -> None:
-    """RESOURCE_EXHAUSTED with both sizes, while the client is still sending."""
+    """A message above the limit is RESOURCE_EXHAUSTED with both sizes, while the client is still sending."""
     served = serve([unary()], Limits(max_message_bytes=1_000_000))
     with grpc.insecure_channel(served.address, options=_NO_LIMIT) as channel:
         call = channel.unary_unary("/test.Echo/Unary")
@@ -170,8 +170,8 @@ def test_a_message_beyond_the_limit(serve: Callable[..., Served]) -> None:
 
 
 def test_a_deadline(channel: grpc.Channel, parked: Parked) -> None:
-    """The client gives up at its deadline, and the parked call hears of it."""
-    # On a busy machine a short time may be up before the request has left the client.
+    """The client cancels at its deadline, and the parked call is cancelled."""
+    # On a busy machine a short deadline may pass before the request has left the client.
     for timeout_s in (0.2, 2, 10):
         with pytest.raises(grpc.RpcError) as caught:
             list(channel.unary_stream("/test.Echo/Park")(b"", timeout=timeout_s))
@@ -181,7 +181,7 @@ def test_a_deadline(channel: grpc.Channel, parked: Parked) -> None:
     assert parked.cancelled.wait(_PATIENCE_S)
     deadline_ms = parked.calls[0].deadline_ms
     assert deadline_ms is not None
-    # The client rounds a time-out up by a few per cent.
+    # The client rounds a timeout up by a few per cent.
     assert 0 < deadline_ms <= timeout_s * 1_100
 
 
@@ -203,7 +203,7 @@ def test_a_lost_connection(served: Served, parked: Parked) -> None:
 
 
 def _served_again(channel: grpc.Channel) -> bytes:
-    """Make calls until one is answered: the client may send some before it notices that its connection is gone."""
+    """Make calls until one succeeds: the client may send some before it notices the loss of its connection."""
     call = channel.unary_unary("/test.Echo/Unary")
     deadline = time.monotonic() + _PATIENCE_S
     while True:
@@ -227,7 +227,7 @@ _OUTCOMES = {
 
 
 def _broken(kind: Abort, channel: grpc.Channel, timeout_s: float) -> grpc.StatusCode:
-    """Return the status that the client makes of a broken answer."""
+    """Return the client's status for a broken response."""
     with pytest.raises(grpc.RpcError) as caught:
         channel.unary_unary("/test.Echo/Abort")(kind.name.encode(), timeout=timeout_s)
     code: grpc.StatusCode = caught.value.code()
@@ -236,7 +236,7 @@ def _broken(kind: Abort, channel: grpc.Channel, timeout_s: float) -> grpc.Status
 
 @pytest.mark.parametrize("kind", [kind for kind in Abort if kind is not Abort.RESET_CONNECTION])
 def test_aborts(kind: Abort, channel: grpc.Channel, served: Served) -> None:
-    """Each broken answer is the status that a client makes of it, and then the client is served again."""
+    """Each broken response gives the client the expected status, and then the client is served again."""
     silent = kind in (Abort.STALL, Abort.GO_AWAY)
     assert _broken(kind, channel, 0.3 if silent else _PATIENCE_S) is _OUTCOMES[kind]
     assert _served_again(channel) == b"on"
@@ -246,8 +246,8 @@ def test_aborts(kind: Abort, channel: grpc.Channel, served: Served) -> None:
 def test_a_connection_that_is_reset(served: Served) -> None:
     """A TCP reset is UNAVAILABLE, and then the client is served again.
 
-    grpcio 1.60 missed some resets on a busy machine (8 of 260), 1.85 none of 700: hence several attempts. That
-    each reset is sent is the matter of the test with a plain socket.
+    grpcio 1.60 missed some resets on a busy machine (8 of 260), 1.85 none of 700: hence several attempts. A test with a
+    plain socket checks that each reset is sent.
     """
     codes = []
     for _ in range(4):
@@ -262,7 +262,7 @@ def test_a_connection_that_is_reset(served: Served) -> None:
 
 
 def test_a_graceful_shutdown(serve: Callable[..., Served], parked: Parked) -> None:
-    """Calls that are open when the server stops are answered, new ones find nobody."""
+    """Calls that are open when the server stops get their response, and new ones fail."""
     served = serve([unary(), unary(parked.handle, "/test.Echo/Park")])
     with grpc.insecure_channel(served.address) as channel:
         late = channel.unary_unary("/test.Echo/Park").future(b"", timeout=_PATIENCE_S)
@@ -306,7 +306,7 @@ def test_asyncio_client(served: Served) -> None:
 
 
 def test_asyncio_deadline_and_cancel(served: Served, parked: Parked) -> None:
-    """Deadlines and cancellation of the asyncio client reach the handler."""
+    """Deadlines and cancels of the asyncio client reach the handler."""
 
     async def scenario(channel: grpc.aio.Channel) -> None:
         for timeout_s in (0.2, 2, 10):

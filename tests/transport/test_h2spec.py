@@ -1,4 +1,4 @@
-"""The HTTP/2 conformance suite h2spec, all of it, in strict mode."""
+"""The HTTP/2 conformance suite h2spec, completely and in strict mode."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _CASES = 146
 
 
 def test_h2spec(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """Every case of the groups generic, http2 and hpack passes, none is skipped."""
-    # The suite opens one stream more than is allowed.
+    """Every case of the groups generic, http2 and hpack passes, and none is skipped."""
+    # The suite opens one stream above the limit.
     served = serve([unary()], Limits(max_concurrent_streams=100))
     report = tmp_path / "report.xml"
     command = [str(built(H2SPEC)), "--strict", "--host", "127.0.0.1", "--port", str(served.port), "--timeout", "5"]

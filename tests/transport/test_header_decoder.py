@@ -1,4 +1,4 @@
-"""Header blocks: our decoder against the `hpack` library's, and blocks that are remembered."""
+"""Header blocks: the decoder compared with that of the `hpack` library, and cached blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LISTS = st.lists(st.tuples(_NAMES, _TEXT), max_size=12)
 
 
 def _outcome(decoder: HeaderDecoder | Decoder, block: bytes) -> object:
-    """Return the header list as bytes, or the word that says that the block was refused."""
+    """Return the header list as bytes, or "refused"."""
     try:
         if isinstance(decoder, HeaderDecoder):
             return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in decoder.decode(block)]
@@ -34,7 +34,7 @@ def _outcome(decoder: HeaderDecoder | Decoder, block: bytes) -> object:
 
 @given(st.lists(st.tuples(_LISTS, st.booleans(), st.sampled_from([None, 0, 64, 300, 4_096])), max_size=8))
 def test_it_reads_what_an_encoder_writes(blocks: list[tuple[list[tuple[str, str]], bool, int | None]]) -> None:
-    """A row of blocks, coded with or without Huffman and with table sizes that change, comes out as it went in."""
+    """Encoded blocks are decoded equal, with and without Huffman, and with changing table sizes."""
     encoder = Encoder()
     ours, theirs = HeaderDecoder(), Decoder()
     for fields, huffman, table_bytes in blocks:
@@ -48,7 +48,7 @@ def test_it_reads_what_an_encoder_writes(blocks: list[tuple[list[tuple[str, str]
 
 @given(st.lists(st.binary(max_size=60), max_size=4))
 def test_it_refuses_what_the_library_refuses(blocks: list[bytes]) -> None:
-    """On bytes of any kind it agrees with the library, up to the first block that is refused."""
+    """For random bytes the decoder agrees with the library, up to the first rejected block."""
     ours, theirs = HeaderDecoder(), Decoder(max_header_list_size=1 << 30)
     for block in blocks:
         wanted = _outcome(theirs, block)
@@ -60,7 +60,7 @@ def test_it_refuses_what_the_library_refuses(blocks: list[bytes]) -> None:
 
 @pytest.mark.parametrize("table_bytes", [4_096, 500, 31, 0])
 def test_old_entries_leave_the_table(table_bytes: int) -> None:
-    """Each index means the same entry, or none, as in the library, when more was inserted than the table holds."""
+    """After more insertions than the table holds, each index means the same entry, or none, as in the library."""
     ours, theirs = HeaderDecoder(), Decoder()
     filling = b"".join(b"\x40\x04x-%02d" % n + bytes((60,)) + b"%02d" % n * 30 for n in range(60))
     update = encode_integer(table_bytes, 5, 0x20)
@@ -74,7 +74,7 @@ def test_old_entries_leave_the_table(table_bytes: int) -> None:
 
 @given(st.binary(max_size=40))
 def test_huffman_agrees_with_the_library(data: bytes) -> None:
-    """Huffman strings are read, or refused, as by the library."""
+    """Huffman strings are decoded, or rejected, as by the library."""
     from hpack.exceptions import HPACKDecodingError
     from hpack.huffman_table import decode_huffman as library
 
@@ -91,7 +91,7 @@ def test_huffman_agrees_with_the_library(data: bytes) -> None:
 
 @given(st.text(st.characters(min_codepoint=0, max_codepoint=255), max_size=200))
 def test_huffman_reads_what_an_encoder_writes(text: str) -> None:
-    """Every text survives the Huffman code."""
+    """Every text is unchanged after Huffman encoding and decoding."""
     from hpack.huffman import HuffmanEncoder
     from hpack.huffman_constants import REQUEST_CODES, REQUEST_CODES_LENGTH
 
@@ -113,7 +113,7 @@ def test_huffman_reads_what_an_encoder_writes(text: str) -> None:
     ],
 )
 def test_broken_blocks_are_compression_errors(block: bytes, reason: str) -> None:
-    """Each way to break a block is COMPRESSION_ERROR, with words that say which."""
+    """Each way to break a block is a COMPRESSION_ERROR with its reason."""
     with pytest.raises(ConnectionProtocolError, match=reason) as caught:
         HeaderDecoder().decode(block)
     assert caught.value.code is ErrorCode.COMPRESSION_ERROR
@@ -121,7 +121,7 @@ def test_broken_blocks_are_compression_errors(block: bytes, reason: str) -> None
 
 @given(st.integers(0, 1 << 28), st.integers(4, 7))
 def test_integers_survive(value: int, prefix_bits: int) -> None:
-    """The prefix code of integers is read as it was written, through a table index that does not exist."""
+    """Encoded integers are decoded equal, tested with a table index that does not exist."""
     block = encode_integer(value, 7, 0x80)
     if 0 < value < 62:
         assert len(HeaderDecoder().decode(block)) == 1
@@ -133,7 +133,7 @@ def test_integers_survive(value: int, prefix_bits: int) -> None:
 
 @given(_LISTS)
 def test_answers_need_no_table(fields: list[tuple[str, str]]) -> None:
-    """What `encode_block` writes is read by anyone, and changes nobody's table."""
+    """Blocks of `encode_block` are decoded by any decoder and change no table."""
     ours, theirs = HeaderDecoder(), Decoder()
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
     assert _outcome(ours, encode_block(fields)) == raw
@@ -150,7 +150,7 @@ def test_a_block_made_beforehand_carries_its_frame() -> None:
 
 
 def _head(blocks: RequestBlocks, block: bytes) -> tuple[RequestHead, bool]:
-    """Return the head of a block, and whether it was remembered."""
+    """Return the head of a block, and True if it was cached."""
     decoded = blocks.decode(block)
     if isinstance(decoded, RequestHead):
         return decoded, True
@@ -158,7 +158,7 @@ def _head(blocks: RequestBlocks, block: bytes) -> tuple[RequestHead, bool]:
 
 
 def test_equal_blocks_are_decoded_once() -> None:
-    """A block that changes nothing in the table is remembered; the one that filled the table is not."""
+    """A block that does not change the table is cached; one that fills the table is not."""
     blocks, encoder = RequestBlocks(Limits()), Encoder()
     first = encoder.encode(request_fields())
     second = encoder.encode(request_fields())
@@ -168,7 +168,7 @@ def test_equal_blocks_are_decoded_once() -> None:
 
 
 def test_a_remembered_block_dies_with_its_table() -> None:
-    """After a change of the table the same bytes are decoded anew, and mean what they mean now."""
+    """After a change of the table, a cached block is decoded again with its new meaning."""
     blocks = RequestBlocks(Limits())
     plain = encode_block(request_fields())
     newest_entry = plain + b"\xbe"
@@ -183,7 +183,7 @@ def test_a_remembered_block_dies_with_its_table() -> None:
 
 @given(st.lists(st.lists(st.sampled_from([("x-a", "1"), ("x-a", "2"), ("x-b", "1"), ("x-c", "z")]), max_size=4)))
 def test_remembering_changes_nothing(calls: list[list[tuple[str, str]]]) -> None:
-    """Whatever row of requests a client sends, each head has the metadata that was encoded."""
+    """For any sequence of requests, each head has the encoded metadata."""
     blocks, encoder = RequestBlocks(Limits()), Encoder()
     for extra in calls:
         wanted: dict[str, str] = {}

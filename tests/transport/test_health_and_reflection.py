@@ -1,4 +1,4 @@
-"""The services that probes and tools ask."""
+"""The services for probes and tools: health and reflection."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _described() -> FileDescriptorProto:
 
 
 def test_renaming_moves_a_file_with_its_references() -> None:
-    """Types of the old package follow, imported ones stay."""
+    """A renamed file references types in the new package, and imported types stay."""
     moved = renamed(_described(), "true.name", name="true/things.proto")
     assert (moved.package, moved.name) == ("true.name", "true/things.proto")
     outer = moved.message_type[0]
@@ -51,7 +51,7 @@ def test_renaming_moves_a_file_with_its_references() -> None:
 
 
 def test_our_messages_are_shown_under_their_true_names() -> None:
-    """The files of the messaging service, compiled under a package of our own, make a whole set under upstream's."""
+    """The compiled files of the messaging service form a complete set in upstream's package."""
     compiled = [definition_pb2.DESCRIPTOR, service_pb2.DESCRIPTOR]
     files = served_under(compiled, "apache.rocketmq.v2")
     assert [file.name for file in files] == ["apache/rocketmq/v2/definition.proto", "apache/rocketmq/v2/service.proto"]
@@ -67,7 +67,7 @@ def test_our_messages_are_shown_under_their_true_names() -> None:
 
 
 def test_a_missing_import_is_named() -> None:
-    """A file whose import nobody has is refused with the name of the import."""
+    """A file with an unknown import is rejected with the name of the import."""
     file = _described()
     file.dependency[0] = "nowhere/to/be/found.proto"
     with pytest.raises(ValueError, match=r"nowhere/to/be/found\.proto is imported but not given"):
@@ -75,7 +75,7 @@ def test_a_missing_import_is_named() -> None:
 
 
 def test_nothing_enters_the_default_pool() -> None:
-    """The services leave no name where other packages register theirs."""
+    """The services register no name in the default pool of other packages."""
     HealthService()
     ReflectionService([renamed(_described(), "true.name", name="true/things.proto")])
     for name in ("grpc/health/v1.proto", "true/things.proto", "rocketmq_testkit/transport/health.proto"):
@@ -84,7 +84,7 @@ def test_nothing_enters_the_default_pool() -> None:
 
 
 class Probed:
-    """A server with both services, and a client that speaks their messages."""
+    """A server with both services, and a client with their messages."""
 
     def __init__(self, serve: Callable[..., Served]) -> None:
         self.health = HealthService()
@@ -93,14 +93,14 @@ class Probed:
         self.reflection = ReflectionService([true, health])
         self.served = serve([*self.health.methods(), *self.reflection.methods()])
         self.channel = grpc.insecure_channel(self.served.address)
-        # The classes are private to the services; clients have their own, of the same shape.
+        # The classes are private to the services. Clients have their own with the same fields.
         self.health_request: Any = self.health._request
         self.health_response: Any = self.health._response
         self.request: Any = self.reflection._request
         self.response: Any = self.reflection._response
 
     def check(self, service: str) -> int:
-        """Ask for a status once."""
+        """Request a status once."""
         call = self.channel.unary_unary(
             "/grpc.health.v1.Health/Check",
             self.health_request.SerializeToString,
@@ -110,7 +110,7 @@ class Probed:
         return status
 
     def ask(self, package: str, **question: Any) -> Any:
-        """Ask the reflection service one question."""
+        """Send one request to the reflection service."""
         call = self.channel.stream_stream(
             f"/{package}.ServerReflection/ServerReflectionInfo",
             self.request.SerializeToString,
@@ -130,7 +130,7 @@ def both(serve: Callable[..., Served]) -> Iterator[Probed]:
 
 
 def test_health_check(both: Probed) -> None:
-    """The server is healthy from the start; services are once they say so; unknown ones are NOT_FOUND."""
+    """The server is healthy from the start, services after `set`, and unknown ones are NOT_FOUND."""
     assert both.check("") == ServingStatus.SERVING
     with pytest.raises(grpc.RpcError) as caught:
         both.check("orders")
@@ -140,7 +140,7 @@ def test_health_check(both: Probed) -> None:
 
 
 def test_health_watch(both: Probed) -> None:
-    """A watcher hears the status at once and each change, once; one that leaves is forgotten."""
+    """A watcher gets the status at once and each change once. After its cancel it is removed."""
     call = both.channel.unary_stream(
         "/grpc.health.v1.Health/Watch",
         both.health_request.SerializeToString,
@@ -153,13 +153,13 @@ def test_health_watch(both: Probed) -> None:
     assert next(call).status == ServingStatus.SERVING
     assert next(call).status == ServingStatus.NOT_SERVING
     call.cancel()
-    # A second call comes after the cancellation on the same connection.
+    # The second call arrives after the cancel on the same connection.
     assert both.check("") == ServingStatus.SERVING
     assert both.served.thread.call(lambda: dict(both.health._watchers)) == {}
 
 
 def test_the_bytes_are_those_of_the_public_services(both: Probed) -> None:
-    """Field numbers and types, written out: they are what other people's clients send and read."""
+    """Field numbers and types are those of the public services, compared as bytes."""
     check = both.channel.unary_unary("/grpc.health.v1.Health/Check")
     both.served.thread.call(lambda: both.health.set("orders", ServingStatus.NOT_SERVING))
     assert check(b"\x0a\x06orders", timeout=_PATIENCE_S) == b"\x08\x02"
@@ -173,7 +173,7 @@ def test_the_bytes_are_those_of_the_public_services(both: Probed) -> None:
 
 @pytest.mark.parametrize("package", ["grpc.reflection.v1", "grpc.reflection.v1alpha"])
 def test_services_are_listed(both: Probed, package: str) -> None:
-    """Both versions list what is served under true names."""
+    """Both versions list the services under their real names."""
     answer = both.ask(package, list_services="")
     assert [service.name for service in answer.list_services_response.service] == [
         "grpc.health.v1.Health",
@@ -194,7 +194,7 @@ def test_services_are_listed(both: Probed, package: str) -> None:
     ],
 )
 def test_files_come_with_their_imports(both: Probed, question: dict[str, str]) -> None:
-    """By name or by symbol, a file and all that it imports are returned."""
+    """A file is returned with all its imports, by name or by symbol."""
     answer = both.ask("grpc.reflection.v1", **question)
     files = [FileDescriptorProto.FromString(data) for data in answer.file_descriptor_response.file_descriptor_proto]
     assert [file.name for file in files] == ["true/things.proto", timestamp_pb2.DESCRIPTOR.name]
@@ -212,19 +212,19 @@ def test_files_come_with_their_imports(both: Probed, question: dict[str, str]) -
     ],
 )
 def test_questions_without_an_answer(both: Probed, question: dict[str, Any], code: int) -> None:
-    """They are errors within the stream, which goes on."""
+    """A request without a result is an error within the stream, which stays open."""
     assert both.ask("grpc.reflection.v1", **question).error_response.error_code == code
 
 
 def test_extensions_of_a_type_without_any(both: Probed) -> None:
-    """The list is empty, and names the type."""
+    """A type without extensions returns an empty list with the type's name."""
     answer = both.ask("grpc.reflection.v1", all_extension_numbers_of_type="true.name.Outer")
     numbers = answer.all_extension_numbers_response
     assert (numbers.base_type_name, list(numbers.extension_number)) == ("true.name.Outer", [])
 
 
 def test_each_method_is_in_the_service_that_it_is_added_to() -> None:
-    """A service is added with its first method, whichever services there are before it."""
+    """A service is added with its first method, regardless of the services before it."""
     builder = FileBuilder("private/two.proto", "private.two")
     builder.message("Empty")
     for service, name in (("One", "A"), ("Two", "B"), ("One", "C"), ("Two", "D")):

@@ -1,4 +1,4 @@
-"""grpc-go's own interoperability client against the TestService on this transport."""
+"""grpc-go's own interoperability client with the TestService on this transport."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CASES = [
 
 @pytest.mark.parametrize("case", _CASES)
 def test_interop(case: str, serve: Callable[..., Served], reactor_thread: ReactorThread) -> None:
-    """The case passes, and nothing was logged: no handler failed and no connection was given up."""
+    """The case passes, and nothing is logged: no handler and no connection failed."""
     served = serve(InteropService(reactor_thread.reactor).methods())
     command = [str(built(INTEROP_CLIENT)), "-server_host", "127.0.0.1", "-server_port", str(served.port)]
     done = subprocess.run([*command, "-test_case", case], capture_output=True, text=True, timeout=60)

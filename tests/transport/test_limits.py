@@ -1,10 +1,10 @@
-"""Default bounds of a connection that have a reason of their own."""
+"""Default limits of a connection that have a specific reason."""
 
 from rocketmq_testkit.grpc_v2.transport import Limits
 
 
 def test_a_message_may_be_as_large_as_upstream_takes_it() -> None:
-    """130 MiB (grpcMaxInboundMessageSize of the proxy, 5.3.3)."""
+    """The maximum message is 130 MiB (grpcMaxInboundMessageSize of the proxy, 5.3.3)."""
     assert Limits().max_message_bytes == 136_314_880
 
 

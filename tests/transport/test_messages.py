@@ -23,7 +23,7 @@ def _take_all(reader: MessageReader) -> list[bytes]:
 
 @given(st.lists(st.tuples(st.binary(max_size=50), st.booleans()), max_size=6), st.integers(1, 40))
 def test_messages_come_out_however_they_are_cut(bodies: list[tuple[bytes, bool]], size: int) -> None:
-    """Plain and compressed messages are found in pieces of any size, and nothing is left over."""
+    """Plain and compressed messages in pieces of any size are read completely."""
     data = b"".join(message(gzip.compress(body), 1) if packed else message(body) for body, packed in bodies)
     reader = MessageReader(1_000, gzip=True)
     found = []
@@ -36,7 +36,7 @@ def test_messages_come_out_however_they_are_cut(bodies: list[tuple[bytes, bool]]
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_messages_or_refused(data: bytes) -> None:
-    """Whatever comes, there is a message, a wish for more, or a refusal."""
+    """Random bytes give a message, a request for more bytes, or an error."""
     reader = MessageReader(20, gzip=True)
     reader.feed(data)
     refusal = None
@@ -48,7 +48,7 @@ def test_any_bytes_are_messages_or_refused(data: bytes) -> None:
 
 
 def test_a_long_message_is_refused_by_its_prefix() -> None:
-    """The refusal comes with the fifth byte, in the words of upstream's server."""
+    """A message above the limit is rejected with its fifth byte and the text of upstream's server."""
     reader = MessageReader(1_000, gzip=False)
     reader.feed(b"\0" + (1_001).to_bytes(4, "big"))
     with pytest.raises(StatusError, match="gRPC message exceeds maximum size 1000: 1001") as caught:
@@ -57,14 +57,14 @@ def test_a_long_message_is_refused_by_its_prefix() -> None:
 
 
 def test_a_message_of_the_largest_size_passes() -> None:
-    """The limit itself is allowed, plain and unpacked."""
+    """A message of exactly the limit is accepted, plain and decompressed."""
     reader = MessageReader(1_000, gzip=True)
     reader.feed(message(bytes(1_000)) + message(gzip.compress(bytes(1_000)), 1))
     assert _take_all(reader) == [bytes(1_000)] * 2
 
 
 def test_a_bomb_is_not_unpacked() -> None:
-    """A small message that unpacks to far more than the limit is refused without the memory for it."""
+    """A small message that decompresses to far above the limit is rejected without memory for it."""
     bomb = gzip.compress(bytes(64 * 1024 * 1024))
     reader = MessageReader(100_000, gzip=True)
     reader.feed(message(bomb, 1))
@@ -86,11 +86,11 @@ def test_a_bomb_is_not_unpacked() -> None:
         (message(gzip.compress(b"x" * 50)[:-4], 1), True, "not one whole gzip stream"),
         (message(gzip.compress(b"x") + b"more", 1), True, "not one whole gzip stream"),
     ],
-    # The time is in a gzip header, so the bytes would name the test differently in each worker.
+    # A gzip header contains the time, so the bytes would name the test differently in each worker.
     ids=["flags", "no encoding", "no gzip", "cut", "more than one"],
 )
 def test_a_message_is_damaged(data: bytes, packed: bool, text: str) -> None:
-    """Flags and compressed bytes that make no sense are INTERNAL, with words that say which."""
+    """Invalid flags and compressed bytes are INTERNAL with the reason."""
     reader = MessageReader(1_000, gzip=packed)
     reader.feed(data)
     with pytest.raises(StatusError, match=text) as caught:

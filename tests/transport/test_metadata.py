@@ -1,4 +1,4 @@
-"""Text forms of gRPC's header values."""
+"""Text forms of gRPC header values."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from rocketmq_testkit.grpc_v2.transport.grpc.status import StatusCode, StatusErr
     [("1H", 3_600_000), ("2M", 120_000), ("3S", 3_000), ("250m", 250), ("1500u", 1.5), ("99999999n", 99.999999)],
 )
 def test_timeouts(text: str, ms: float) -> None:
-    """Each unit counts as the protocol says."""
+    """Each unit has the value that the protocol defines."""
     assert parse_timeout(text) == pytest.approx(ms)
 
 
 @pytest.mark.parametrize("text", ["", "1", "S", "1s", "-1S", "1.5S", "123456789S", "1S ", "١S"])
 def test_malformed_timeouts(text: str) -> None:
-    """Anything else is refused with INTERNAL."""
+    """Any other form is rejected with INTERNAL."""
     with pytest.raises(StatusError, match="malformed grpc-timeout") as caught:
         parse_timeout(text)
     assert caught.value.status is StatusCode.INTERNAL
@@ -35,7 +35,7 @@ def test_malformed_timeouts(text: str) -> None:
 
 @given(st.text(max_size=60))
 def test_status_texts_survive(text: str) -> None:
-    """Percent-encoding leaves only printable ASCII, and decoding gives the text back."""
+    """A percent-encoded text is printable ASCII, and decoding returns the text."""
     coded = percent_encode(text)
     assert coded.isascii()
     assert coded.isprintable()
@@ -43,14 +43,14 @@ def test_status_texts_survive(text: str) -> None:
 
 
 def test_plain_texts_stay() -> None:
-    """A text that needs no escapes is sent as it is; the percent sign needs one."""
+    """A text without special characters is sent unchanged. A percent sign is escaped."""
     assert percent_encode("Method not found: a.B/C") == "Method not found: a.B/C"
     assert percent_encode("100%") == "100%25"
 
 
 @given(st.lists(st.binary(max_size=20), min_size=1, max_size=4), st.booleans())
 def test_binary_values_survive(values: list[bytes], padded: bool) -> None:
-    """Binary values are read with padding or without, one or several in a field."""
+    """Binary values are read with and without padding, one or several in a field."""
     texts = [encode_metadata({"x-bin": value})[0][1] for value in values]
     assert not any(text.endswith("=") for text in texts)
     if padded:
@@ -59,20 +59,20 @@ def test_binary_values_survive(values: list[bytes], padded: bool) -> None:
 
 
 def test_damaged_binary_values() -> None:
-    """What is not Base64 is a ValueError."""
+    """A value that is not Base64 raises ValueError."""
     with pytest.raises(ValueError, match="not Base64"):
         decode_binary("a?")
 
 
 @pytest.mark.parametrize("name", ["grpc-status", "Upper", ":path", "with blank", ""])
 def test_names_that_cannot_be_sent(name: str) -> None:
-    """Reserved and malformed names are refused."""
+    """A reserved or malformed name is rejected."""
     with pytest.raises(ValueError, match="not allowed"):
         encode_metadata({name: "v"})
 
 
 def test_values_that_cannot_be_sent() -> None:
-    """Text and bytes go to the names that are meant for them, and text must be printable ASCII."""
+    """Text under a binary name, bytes under a text name, and text that is not printable ASCII are rejected."""
     with pytest.raises(TypeError, match="takes bytes"):
         encode_metadata({"x-bin": "text"})
     with pytest.raises(TypeError, match="takes text"):

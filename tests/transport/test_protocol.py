@@ -1,4 +1,4 @@
-"""The Twisted side: writing, back-pressure, closing, shutdown, timers; over fake transports and real sockets."""
+"""The Twisted side: writing, back-pressure, closing, shutdown, timers, on fake transports and real sockets."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ class CountingTransport(StringTransportWithDisconnection):
     writes = 0
 
     def write(self, data: bytes) -> None:
-        """Take output."""
+        """Write output."""
         self.writes += 1
         super().write(data)
 
 
 class BrokenTable(dict[str, GrpcMethod]):
-    """A table of methods with a defect, standing for any defect below the handlers."""
+    """A table of methods with a defect, as an example of any defect below the handlers."""
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Fail."""
+        """Raise ZeroDivisionError."""
         raise ZeroDivisionError("ours")
 
 
 class Wired:
-    """A server protocol on a transport in memory, with a clock that stands still."""
+    """A server protocol on a transport in memory, with a test clock."""
 
     def __init__(self, methods: list[GrpcMethod], limits: Limits | None = None) -> None:
         self.clock = Clock()
@@ -62,12 +62,12 @@ class Wired:
         assert isinstance(protocol, GrpcServerProtocol)
         self.protocol = protocol
         self.transport = CountingTransport()
-        # Its type is an interface that type checkers do not see through.
+        # Type checkers do not understand its interface type.
         cast(Any, self.transport).protocol = protocol
         protocol.makeConnection(self.transport)
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Hand bytes to the server, and return the frames that it wrote."""
+        """Pass bytes to the server, and return the frames that it wrote."""
         self.protocol.dataReceived(data)
         return self.frames()
 
@@ -77,7 +77,7 @@ class Wired:
         return self
 
     def frames(self) -> list[Frame]:
-        """Return what was written since the last time."""
+        """Return the frames written since the last call."""
         data = self.transport.value()
         self.transport.clear()
         frames, rest = parse(data)
@@ -86,7 +86,7 @@ class Wired:
 
 
 def test_all_answers_to_one_read_are_written_at_once() -> None:
-    """However many requests come together, there is one write."""
+    """The responses to requests that arrive together leave in one write."""
     wired = Wired([unary()]).greet()
     wired.transport.writes = 0
     frames = wired.feed(b"".join(wired.peer.request(n, b"x") for n in range(1, 41, 2)))
@@ -95,7 +95,7 @@ def test_all_answers_to_one_read_are_written_at_once() -> None:
 
 
 def test_addresses_reach_the_call() -> None:
-    """Both ends of the connection are what the transport says."""
+    """Both ends of the connection are those of the transport."""
     seen: list[ServerCall] = []
     wired = Wired([unary(lambda call, request: seen.append(call))]).greet()
     wired.feed(wired.peer.request(1, b""))
@@ -105,7 +105,7 @@ def test_addresses_reach_the_call() -> None:
 
 
 def test_a_broken_connection_is_logged_once() -> None:
-    """Input that is no HTTP/2 gets GOAWAY, the close, and one line in the log."""
+    """Input that is not HTTP/2 gets GOAWAY, a close, and one line in the log."""
     wired = Wired([unary()])
     wired.frames()
     frames = wired.feed(b"GET / HTTP/1.1\r\n\r\n")
@@ -118,7 +118,7 @@ def test_a_broken_connection_is_logged_once() -> None:
 
 @pytest.mark.provokes_bugs
 def test_an_error_of_our_own_ends_the_connection_only() -> None:
-    """An exception below the handlers is logged with its traceback, and that connection is closed."""
+    """An exception below the handlers is logged with its traceback, and closes that connection."""
     wired = Wired([unary()])
     wired.factory.methods = BrokenTable()
     wired.connect()
@@ -130,7 +130,7 @@ def test_an_error_of_our_own_ends_the_connection_only() -> None:
 
 
 def test_deadlines_use_one_timer_of_the_clock() -> None:
-    """Parked calls expire by the clock, in order, and answered ones leave no timer behind."""
+    """Parked calls expire by the clock, in order, and finished ones leave no timer."""
     ended: list[str] = []
 
     def park(call: ServerCall, request: bytes) -> None:
@@ -151,7 +151,7 @@ def test_deadlines_use_one_timer_of_the_clock() -> None:
 
 
 def test_shutdown_without_grace() -> None:
-    """Open calls are cancelled, the connection ends with GOAWAY, new connections too, no timer is left."""
+    """Shutdown without grace cancels open calls and closes old and new connections with GOAWAY. No timer is left."""
     cancelled: list[int] = []
     wired = Wired([unary(lambda call, request: call.on_cancel(lambda: cancelled.append(1)))]).greet()
     wired.feed(wired.peer.request(1, b"", ECHO, grpc_timeout="9S"))
@@ -167,7 +167,7 @@ def test_shutdown_without_grace() -> None:
 
 
 def test_shutdown_with_grace() -> None:
-    """The open call is answered within its grace, and that is the end."""
+    """Shutdown with grace ends when the open call has its response."""
     parked: list[ServerCall] = []
     wired = Wired([unary(lambda call, request: parked.append(call))]).greet()
     wired.feed(wired.peer.request(1, b""))
@@ -183,7 +183,7 @@ def test_shutdown_with_grace() -> None:
 
 
 def test_shutdown_when_the_grace_is_over() -> None:
-    """A call that is not answered in time is cancelled; a second shutdown may shorten the wait."""
+    """A call without a response within the grace period is cancelled. A second shutdown may shorten the period."""
     cancelled: list[int] = []
     for shorten in (False, True):
         wired = Wired([unary(lambda call, request: call.on_cancel(lambda: cancelled.append(1)))]).greet()
@@ -202,14 +202,14 @@ def test_shutdown_when_the_grace_is_over() -> None:
 
 
 def test_shutdown_of_an_idle_server() -> None:
-    """Without connections it is over at once."""
+    """Shutdown without connections ends at once."""
     done: list[None] = []
     GrpcServerFactory([], clock=Clock()).shutdown(5).addCallback(done.append)
     assert done == [None]
 
 
 def test_a_path_is_registered_once() -> None:
-    """Two methods of one path are refused."""
+    """Two methods with one path raise ValueError."""
     with pytest.raises(ValueError, match="registered twice"):
         GrpcServerFactory([unary(), unary()], clock=Clock())
 
@@ -246,7 +246,7 @@ def test_nothing_keeps_a_finished_call_alive() -> None:
 
 @pytest.fixture
 def raw(serve: Callable[..., Served]) -> Iterator[Callable[..., tuple[socket.socket, Served]]]:
-    """Open plain sockets to servers: `raw(methods, limits)`."""
+    """A function that opens plain sockets to servers: `raw(methods, limits)`."""
     sockets = []
 
     def connect(methods: list[GrpcMethod], limits: Limits | None = None) -> tuple[socket.socket, Served]:
@@ -261,7 +261,7 @@ def raw(serve: Callable[..., Served]) -> Iterator[Callable[..., tuple[socket.soc
 
 
 def _read_until(client: socket.socket, enough: Callable[[list[Frame]], bool]) -> list[Frame]:
-    """Return the frames that come until there are enough, or the connection ends."""
+    """Return the received frames, until there are enough or the connection ends."""
     data = b""
     frames: list[Frame] = []
     while not enough(frames):
@@ -278,7 +278,7 @@ def _ends(frames: list[Frame], stream_id: int) -> bool:
 
 
 def test_a_socket_byte_by_byte(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """Over a real socket too, the input may come in single bytes."""
+    """Input in single bytes over a real socket gets its response."""
     client, _ = raw([unary()])
     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     peer = Peer()
@@ -289,7 +289,7 @@ def test_a_socket_byte_by_byte(raw: Callable[..., tuple[socket.socket, Served]])
 
 
 def test_garbage_leaves_other_connections_alone(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """A connection that sends nonsense is closed, the one beside it is served."""
+    """A connection that sends garbage is closed, and another one is served."""
     client, served = raw([unary()])
     with socket.create_connection(("127.0.0.1", served.port), timeout=_PATIENCE_S) as other:
         other.sendall(b"\x00" * 5_000)
@@ -301,7 +301,7 @@ def test_garbage_leaves_other_connections_alone(raw: Callable[..., tuple[socket.
 
 
 def test_an_answer_larger_than_the_socket_takes(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """Many megabytes in one go arrive whole and in order at a client that reads slowly, and others go on."""
+    """Many megabytes arrive complete and in order at a slow client, and other calls continue."""
     client, _ = raw([unary(), unary(path="/test.Echo/Other")])
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 20_000)
     peer = Peer()
@@ -316,7 +316,7 @@ def test_an_answer_larger_than_the_socket_takes(raw: Callable[..., tuple[socket.
 
 
 def test_a_client_that_does_not_read_is_not_read(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """The server stops taking requests from a client that leaves its answers unread, and goes on when it reads."""
+    """The server stops reading from a client that leaves its responses unread, and continues when it reads."""
     served_count = 0
 
     def count(call: ServerCall, request: bytes) -> None:
@@ -353,7 +353,7 @@ def test_a_client_that_does_not_read_is_not_read(raw: Callable[..., tuple[socket
 
 
 def test_unread_output_stops_the_reading() -> None:
-    """While the transport is full, output is counted; beyond the limit nothing is read until it is empty again."""
+    """While the transport is full, output is counted. Above the limit, reading stops until the transport is empty."""
     wired = Wired([unary()], Limits(max_unread_output_bytes=10_000)).greet()
     wired.protocol.pauseProducing()
     for stream_id in range(1, 17, 2):
@@ -370,7 +370,7 @@ def test_unread_output_stops_the_reading() -> None:
 
 
 def test_an_abort_resets_the_socket(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """RESET_CONNECTION is a TCP reset, not an orderly end, each time."""
+    """RESET_CONNECTION sends a TCP reset each time, not a graceful close."""
     _, served = raw([unary(lambda call, request: call.abort(Abort.RESET_CONNECTION))])
     for _ in range(100):
         with socket.create_connection(("127.0.0.1", served.port), timeout=_PATIENCE_S) as client:
@@ -381,7 +381,7 @@ def test_an_abort_resets_the_socket(raw: Callable[..., tuple[socket.socket, Serv
 
 
 def test_half_a_frame_ends_the_socket_in_order(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """HALF_FRAME writes what it promised and then closes."""
+    """HALF_FRAME writes half a frame and then closes gracefully."""
     client, _ = raw([streaming(lambda call, request: call.abort(Abort.HALF_FRAME))])
     peer = Peer()
     client.sendall(f.PREFACE + f.settings() + peer.request(1, b""))
@@ -394,7 +394,7 @@ def test_half_a_frame_ends_the_socket_in_order(raw: Callable[..., tuple[socket.s
 
 
 def test_a_lost_socket_cancels(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """A client that goes away in the middle of a call cancels it."""
+    """A client that disconnects during a call cancels it."""
     cancelled: list[str] = []
     client, served = raw([unary(lambda call, request: call.on_cancel(lambda: cancelled.append(call.path)))])
     peer = Peer()
@@ -409,7 +409,7 @@ def test_a_lost_socket_cancels(raw: Callable[..., tuple[socket.socket, Served]])
 
 
 def test_late_events_of_a_lost_connection() -> None:
-    """What happens to a connection after its end is passed over."""
+    """Events after the end of a connection are ignored."""
     parked: list[ServerCall] = []
     wired = Wired([unary(lambda call, request: parked.append(call))]).greet()
     wired.feed(wired.peer.request(1, b"") + wired.peer.headers(3, request_fields()))
@@ -422,7 +422,7 @@ def test_late_events_of_a_lost_connection() -> None:
 
 
 def test_the_core_knows_neither_twisted_nor_protobuf() -> None:
-    """Importing the package, the connection and the session loads neither."""
+    """Importing the package, the connection and the session loads neither Twisted nor protobuf."""
     program = (
         "import sys\n"
         "import rocketmq_testkit.grpc_v2.transport\n"

@@ -1,4 +1,4 @@
-"""Every call that the transport ends without a handler is reported, with its head if it had one."""
+"""Every call that the transport ends without a handler is reported, with its head if there is one."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _CASES = [
 
 @pytest.mark.parametrize(("send", "path", "name"), _CASES)
 def test_refused_calls_are_reported(send: Callable[[Peer], bytes], path: str | None, name: str) -> None:
-    """One report for each, with the path that was called, the name of the status, and a text unless there is none."""
+    """Each rejected call is reported once with its path, the name of the status, and a text unless there is none."""
     peer = Peer(_METHODS, _LIMITS)
     data = send(peer)
     if data:
@@ -98,7 +98,7 @@ def test_refused_calls_are_reported(send: Callable[[Peer], bytes], path: str | N
 
 
 def test_a_deadline_that_passes_is_reported() -> None:
-    """A call whose client's time is up is refused with DEADLINE_EXCEEDED, once."""
+    """A call whose deadline passes is reported once with DEADLINE_EXCEEDED."""
     peer = Peer(_METHODS).greet()
     peer.feed(peer.request(1, b"", "/test.Echo/Never", grpc_timeout="50m"))
     assert peer.refused == []
@@ -110,7 +110,7 @@ def test_a_deadline_that_passes_is_reported() -> None:
 
 
 def test_answered_and_cancelled_calls_are_not_reported() -> None:
-    """A call that its handler answered, with whatever status, or that its client gave up, was not refused."""
+    """A call that got a response with any status, or that its client cancelled, is not reported."""
     peer = Peer([*_METHODS, unary(lambda call, request: call.finish(5, "no such thing"), "/test.Echo/No")]).greet()
     peer.feed(peer.request(1, b"") + peer.request(3, b"", "/test.Echo/No") + peer.request(5, b"", "/test.Echo/Never"))
     peer.feed(f.rst_stream(5, ErrorCode.CANCEL))

@@ -1,4 +1,4 @@
-"""Which header lists are requests (RFC 9113 section 8)."""
+"""Valid and invalid header lists of requests (RFC 9113 section 8)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_a_request_is_taken_apart() -> None:
 
 
 def test_repeated_names_are_joined() -> None:
-    """Values of one name stand in one text, in order."""
+    """The values of a repeated name are joined in order."""
     assert _read([*request_fields(), ("x-a", "1"), ("x-b", "2"), ("x-a", "3")]).metadata["x-a"] == "1,3"
 
 
 def test_host_stands_in_for_authority() -> None:
-    """A request without :authority is named by its host header."""
+    """Without :authority, the host header is the authority."""
     fields = [field for field in request_fields() if field[0] != ":authority"]
     assert _read([*fields, ("host", "elsewhere")]).authority == "elsewhere"
     assert _read(fields).authority == ""
@@ -40,7 +40,7 @@ def test_host_stands_in_for_authority() -> None:
 
 @pytest.mark.parametrize("missing", [":method", ":scheme", ":path"])
 def test_a_pseudo_header_field_is_missing(missing: str) -> None:
-    """Each of the three is needed, and must not be empty."""
+    """Each of the three pseudo-header fields is required and must not be empty."""
     fields = [field for field in request_fields() if field[0] != missing]
     for broken in (fields, [(missing, ""), *fields]):
         with pytest.raises(MalformedRequestError, match="lacks"):
@@ -69,7 +69,7 @@ def test_a_pseudo_header_field_is_missing(missing: str) -> None:
     ],
 )
 def test_a_field_is_not_allowed(extra: tuple[str, str]) -> None:
-    """Each of these makes the request malformed."""
+    """Each of these fields makes the request malformed."""
     fields = [field for field in request_fields() if field[0] != "te"]
     with pytest.raises(MalformedRequestError):
         _read([*fields, extra])
@@ -77,13 +77,13 @@ def test_a_field_is_not_allowed(extra: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("value", ["", "a b", "a | b", "ünï", "tab\tinside", "x-|", " ", " leading", "trailing\t"])
 def test_a_value_is_allowed(value: str) -> None:
-    """Blanks, at the ends too as in upstream, bars and characters beyond ASCII are kept as they are."""
+    """Blanks, also at the ends as in upstream, bars and characters beyond ASCII are accepted and kept."""
     assert _read([*request_fields(), ("x-a", value)]).metadata["x-a"] == value
 
 
 @given(st.permutations(request_fields()))
 def test_pseudo_header_fields_come_first(fields: list[tuple[str, str]]) -> None:
-    """A list is a request exactly when no regular field stands before a pseudo-header field."""
+    """A list is a request only if no regular field precedes a pseudo-header field."""
     marks = [name.startswith(":") for name, _ in fields]
     if marks == sorted(marks, reverse=True):
         assert _read(fields).path == ECHO
@@ -94,14 +94,14 @@ def test_pseudo_header_fields_come_first(fields: list[tuple[str, str]]) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["x-a", "x-b"]), st.text("ab |", max_size=9).map(str.strip)), max_size=9))
 def test_the_size_is_the_one_of_the_standard(extra: list[tuple[str, str]]) -> None:
-    """The size counts names, values and 32 bytes for each field."""
+    """The size counts names, values and 32 bytes per field."""
     fields = request_fields() + extra
     size = sum(len(name) + len(value) + ENTRY_OVERHEAD_BYTES for name, value in fields)
     assert _read(fields).list_bytes == size
 
 
 def test_an_oversize_list_is_not_gathered() -> None:
-    """Beyond the limit only the pseudo-header fields are kept, and the true size is told."""
+    """Above the limit only the pseudo-header fields are kept, and the real size is reported."""
     head = _read(request_fields() + [(f"x-{n}", "y" * 100) for n in range(40)])
     assert head.list_bytes > _LIMIT
     assert head.path == ECHO
@@ -109,7 +109,7 @@ def test_an_oversize_list_is_not_gathered() -> None:
 
 
 def test_names_are_checked_however_many_there_are() -> None:
-    """A reader that has met very many names still tells good ones from bad ones."""
+    """A reader with a full cache of names still rejects invalid ones."""
     reader = HeadReader(1 << 20)
     for n in range(600):
         assert reader.read([*request_fields(), (f"x-{n}", "v")]).metadata[f"x-{n}"] == "v"

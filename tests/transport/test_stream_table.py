@@ -1,4 +1,4 @@
-"""The table of a stream's life."""
+"""The state machine of a stream."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _CLIENT_EVENTS = [event for event in Event if event not in (Event.SERVER_END, Ev
 
 
 def test_every_pair_is_decided() -> None:
-    """The table holds each state with each event, except the three that would be the server's own mistakes."""
+    """The table has each pair of state and event, except three that would be errors of the server itself."""
     assert set(TRANSITIONS) == set(itertools.product(State, Event)) - _ABSENT
 
 
 @pytest.mark.parametrize("pair", [pair for pair in TRANSITIONS if pair[0] not in (*_LIVE, State.IDLE)])
 def test_an_ended_stream_never_comes_back(pair: tuple[State, Event]) -> None:
-    """No event leads out of CLOSED, ABANDONED or SKIPPED; what the client reset may at most be reset by us as well."""
+    """No event leads out of CLOSED, ABANDONED or SKIPPED. A stream that the client reset can only become ABANDONED."""
     assert TRANSITIONS[pair][1] is pair[0] or TRANSITIONS[pair] == (Action.STREAM_CLOSED, State.ABANDONED)
 
 
 @pytest.mark.parametrize(("pair", "outcome"), TRANSITIONS.items())
 def test_actions_agree_with_the_next_state(pair: tuple[State, Event], outcome: tuple[Action, State]) -> None:
-    """What ends a stream leaves it ended, and what goes on leaves it live."""
+    """Actions that end a stream lead to an ended state, and other actions to a live one."""
     action, after = outcome
     if action in (Action.BEGIN, Action.TRAILERS, Action.DELIVER, Action.ADD_CREDIT):
         assert after in _LIVE
@@ -82,7 +82,7 @@ def _frame_for(event: Event, peer: Peer) -> bytes:
 @pytest.mark.parametrize("event", _CLIENT_EVENTS)
 @pytest.mark.parametrize("state", State)
 def test_the_connection_does_what_the_table_says(state: State, event: Event) -> None:
-    """For each state and each frame of a client, the frames that go back are those of the table's action."""
+    """For each state and each frame of a client, the server sends the frames of the table's action."""
     peer = _peer_with_stream_in(state)
     before = peer.connection.streams.get(3)
     assert (before.state if before else state) is state
@@ -106,7 +106,7 @@ def test_the_connection_does_what_the_table_says(state: State, event: Event) -> 
         assert not answered
         assert stream is None
     elif action in (Action.TRAILERS, Action.DELIVER) and after is State.HALF_CLOSED_REMOTE:
-        # The request has ended without a whole message, and is answered so.
+        # The request has ended without a complete message, so it gets an error.
         assert peer.answer(3).status[0] == 13
         assert stream is None
     elif action is Action.BEGIN and after is State.HALF_CLOSED_REMOTE:

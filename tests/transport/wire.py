@@ -1,4 +1,4 @@
-"""A client made of bytes: it writes frames to a server connection in memory and reads what comes back."""
+"""A client in memory: it sends frames to a server connection and reads the server's frames."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ECHO = "/test.Echo/Unary"
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame that the server wrote."""
+    """A frame that the server wrote."""
 
     kind: int
     flags: int
@@ -37,7 +37,7 @@ class Frame:
 
 
 def parse(data: bytes) -> tuple[list[Frame], bytes]:
-    """Return the whole frames in `data`, and what is left."""
+    """Return the complete frames in `data`, and the remaining bytes."""
     found = []
     while len(data) >= f.HEAD_BYTES:
         high, low, kind, flags, stream_id = f.HEAD.unpack_from(data)
@@ -55,7 +55,7 @@ def message(body: bytes, flag: int = 0) -> bytes:
 
 
 def request_fields(path: str = ECHO, **headers: str) -> list[tuple[str, str]]:
-    """Return the header list of a gRPC request; underscores in the names of `headers` stand for hyphens."""
+    """Return the header list of a gRPC request. Underscores in the names of `headers` become hyphens."""
     fields = [
         (":method", "POST"),
         (":scheme", "http"),
@@ -69,7 +69,7 @@ def request_fields(path: str = ECHO, **headers: str) -> list[tuple[str, str]]:
 
 @dataclass
 class Answer:
-    """What a client learned about one stream."""
+    """A client's view of one stream."""
 
     headers: list[tuple[str, str]] = field(default_factory=list)
     trailers: list[tuple[str, str]] = field(default_factory=list)
@@ -89,13 +89,13 @@ class Answer:
 
     @property
     def status(self) -> tuple[int, str]:
-        """The gRPC status and its text as they were sent."""
+        """The gRPC status and its text as sent."""
         last = dict(self.trailers or self.headers)
         return int(last["grpc-status"]), last.get("grpc-message", "")
 
 
 class Peer:
-    """A client and a server connection that are joined by their bytes."""
+    """A client and a server connection that exchange bytes in memory."""
 
     def __init__(self, methods: Iterable[GrpcMethod] = (), limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
@@ -105,7 +105,7 @@ class Peer:
         self.refused: list[RefusedCall] = []
         context = CallContext(FACTS, self.limits, self.log.append, lambda _facts, refused: self.refused.append(refused))
         self.session = GrpcSession(table, context, self.deadlines)
-        # What the server produced while it was not taking input, as (more to come, not final) flags.
+        # Output of the server outside of `receive`: True if final, False if more is expected.
         self.wakes: list[bool] = []
         self.connection = Http2Connection(self.session, self.limits, self.wakes.append)
         self.now = 1_000.0
@@ -123,18 +123,18 @@ class Peer:
         return self
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Hand bytes to the server, and return the frames that it wrote."""
+        """Pass bytes to the server, and return the frames that it wrote."""
         self.connection.receive(data, self.now)
         self.session.settle(self.now)
         return self.read()
 
     def feed_in_pieces(self, data: bytes, size: int) -> None:
-        """Hand bytes to the server in pieces of `size`."""
+        """Pass bytes to the server in pieces of `size`."""
         for at in range(0, len(data), size):
             self.feed(data[at : at + size])
 
     def read(self) -> list[Frame]:
-        """Return the frames that the server has written since the last time."""
+        """Return the frames that the server wrote since the last call."""
         fresh, self._rest = parse(self._rest + self.connection.take_output())
         for frame in fresh:
             self._learn(frame)
@@ -161,11 +161,11 @@ class Peer:
         return self.headers(stream_id, request_fields(path, **headers)) + self.data(stream_id, message(body), end=True)
 
     def answer(self, stream_id: int) -> Answer:
-        """Return what is known about a stream."""
+        """Return the state of a stream."""
         return self.answers.setdefault(stream_id, Answer())
 
     def go_away(self) -> Frame | None:
-        """Return the last GOAWAY frame, None when there was none."""
+        """Return the last GOAWAY frame, None if there was none."""
         return next((frame for frame in reversed(self.frames) if frame.kind == f.GOAWAY), None)
 
     def _learn(self, frame: Frame) -> None:
@@ -190,7 +190,7 @@ class Peer:
 
 
 def echo(call: ServerCall, request: bytes) -> None:
-    """Answer with the request."""
+    """Respond with the request."""
     call.reply(request)
 
 

@@ -1,4 +1,4 @@
-"""Billing: charges orders whenever it is asked to, and never forgets one."""
+"""Billing: charges orders batch by batch, and never loses one."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -11,7 +11,7 @@ from .order import TOPIC, Order
 GROUP = "billing"
 BATCH = 16
 SECONDS_TO_CHARGE = 60
-"""An order that is not charged by then is taken to be abandoned, and comes again."""
+"""Invisible duration in seconds: an order that is not charged within it is redelivered."""
 
 
 class Billing:
@@ -24,7 +24,7 @@ class Billing:
         )
 
     def run_once(self) -> int:
-        """Charge the orders of one batch; returns how many. An error of `charge` leaves its order for a later batch."""
+        """Charge one batch of orders; returns their number. If `charge` fails, its order is redelivered later."""
         messages = self._consumer.receive(BATCH, SECONDS_TO_CHARGE) or []
         for message in messages:
             self._charge(Order.from_body(message.body))

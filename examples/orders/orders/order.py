@@ -1,4 +1,4 @@
-"""An order, and how it travels in a message."""
+"""An order, and its format as a message body."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -9,17 +9,17 @@ TOPIC = "orders"
 
 @dataclass(frozen=True)
 class Order:
-    """So many of one item for one customer."""
+    """A quantity of one item for one customer."""
 
     number: str
     item: str
     quantity: int
 
     def to_body(self) -> bytes:
-        """The body of the message that carries the order."""
+        """Return the message body for the order."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def from_body(cls, body: bytes) -> Self:
-        """The order that a message carries."""
+        """Parse an order from a message body."""
         return cls(**json.loads(body))

@@ -15,7 +15,7 @@ class Shop:
         self._producer = Producer(ClientConfiguration(endpoint, Credentials()), [TOPIC])
 
     def place(self, order: Order) -> str:
-        """Publish an order; returns the id of its message when the broker has it."""
+        """Publish an order; returns its message id once the broker has stored it."""
         message = Message()
         message.topic = TOPIC
         message.tag = order.item

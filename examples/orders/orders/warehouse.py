@@ -1,4 +1,4 @@
-"""The warehouse: ships every order as soon as it comes in, or later when an item is out of stock."""
+"""The warehouse: ships every order as soon as it arrives, or later if an item is out of stock."""
 
 from queue import Queue
 from types import TracebackType
@@ -20,20 +20,20 @@ GROUP = "warehouse"
 
 
 class Warehouse(MessageListener):
-    """Ships from `stock` (item -> how many) what the broker at `endpoint` pushes."""
+    """Ships orders that the broker at `endpoint` pushes, from `stock` (item -> quantity)."""
 
     def __init__(self, endpoint: str, stock: dict[str, int]) -> None:
         self.stock = stock
         self.shipped: Queue[Order] = Queue()
         self.refused: Queue[Order] = Queue()
         configuration = ClientConfiguration(endpoint, Credentials())
-        # One thread, because two must not take the last item off the shelf together.
+        # One thread, so that two threads cannot take the last item together.
         self._consumer = PushConsumer(
             configuration, GROUP, self, {TOPIC: FilterExpression("*")}, consumption_thread_count=1
         )
 
     def consume(self, message: Message) -> ConsumeResult:
-        """Called by the consumer for each delivery. FAILURE asks the broker to deliver the message again later."""
+        """Handle one delivery; called by the consumer. FAILURE makes the broker redeliver the message later."""
         order = Order.from_body(message.body)
         if self.stock.get(order.item, 0) < order.quantity:
             self.refused.put(order)

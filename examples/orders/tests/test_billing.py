@@ -1,4 +1,4 @@
-"""Billing charges orders. A minute that the broker has to wait costs the test nothing."""
+"""Tests of billing. They move the clock instead of waiting until a message is redelivered."""
 
 import pytest
 from orders.billing import Billing
@@ -7,7 +7,7 @@ from rocketmq_testkit import Emulator
 
 
 class CardMachine:
-    """Remembers what was charged, and can be broken."""
+    """A card machine that records charges and can fail."""
 
     def __init__(self) -> None:
         self.charged: list[Order] = []
@@ -20,7 +20,7 @@ class CardMachine:
 
 
 def test_an_order_is_charged_once(rocketmq: Emulator) -> None:
-    """An order that was charged does not come again, however long we wait."""
+    """An order that was charged is not redelivered, even ten minutes later."""
     order = Order("1003", "tea", 1)
     rocketmq.topic("orders", queues=1).send(order.to_body())
     machine = CardMachine()
@@ -34,7 +34,7 @@ def test_an_order_is_charged_once(rocketmq: Emulator) -> None:
 
 
 def test_an_order_whose_charge_failed_is_charged_a_minute_later(rocketmq: Emulator) -> None:
-    """The order stays hidden for as long as billing said it needs; the test jumps over that time."""
+    """An order whose charge failed is redelivered after its invisible duration; the test moves the clock there."""
     order = Order("1004", "tea", 1)
     rocketmq.topic("orders", queues=1).send(order.to_body())
     machine = CardMachine()

@@ -1,4 +1,4 @@
-"""The shop publishes what customers order. Nothing consumes here: the test looks into the broker."""
+"""Tests of the shop. No consumer is needed: the test reads the messages from the broker."""
 
 from orders.order import Order
 from orders.shop import Shop
@@ -6,7 +6,7 @@ from rocketmq_testkit import Emulator
 
 
 def test_an_order_becomes_one_message(rocketmq: Emulator) -> None:
-    """The message has the order as its body, the item as its tag and the number as its key."""
+    """A placed order becomes a message with the order as its body, the item as its tag and the number as its key."""
     topic = rocketmq.topic("orders")
 
     with Shop(rocketmq.endpoint) as shop:

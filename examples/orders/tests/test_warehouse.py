@@ -1,4 +1,4 @@
-"""The warehouse ships orders. The broker pushes, waits for the answer, and delivers again as soon as a test says so."""
+"""Tests of the warehouse. The broker pushes messages, and redelivers them as soon as the test moves the clock."""
 
 from collections.abc import Iterator
 
@@ -13,14 +13,14 @@ PATIENCE = 20.0
 
 @pytest.fixture
 def warehouse(rocketmq: Emulator) -> Iterator[Warehouse]:
-    """A warehouse at work, with ten packets of tea and no coffee."""
+    """A running warehouse with ten packets of tea and no coffee."""
     rocketmq.topic("orders")
     with Warehouse(rocketmq.endpoint, stock={"tea": 10}) as warehouse:
         yield warehouse
 
 
 def test_every_order_is_shipped_once(rocketmq: Emulator, warehouse: Warehouse) -> None:
-    """What the shop takes, the warehouse ships: all of it, and nothing twice."""
+    """The warehouse ships every order that the shop takes exactly once."""
     orders = [Order(str(number), "tea", 2) for number in range(5)]
 
     with Shop(rocketmq.endpoint) as shop:
@@ -33,10 +33,10 @@ def test_every_order_is_shipped_once(rocketmq: Emulator, warehouse: Warehouse) -
 
 
 def test_an_order_that_is_out_of_stock_is_shipped_after_the_delivery(rocketmq: Emulator, warehouse: Warehouse) -> None:
-    """A refused order is not lost: the broker delivers it again, and the test goes to the instant at which it does."""
+    """An order that is out of stock is redelivered; the test moves the clock there, and the order is shipped."""
     order = Order("1002", "coffee", 1)
 
-    # A test may also play the producer itself.
+    # A test may also send messages itself.
     rocketmq.topic("orders").send(order.to_body(), tag="coffee", keys=["1002"])
     assert warehouse.refused.get(timeout=PATIENCE) == order
     warehouse.stock["coffee"] = 1

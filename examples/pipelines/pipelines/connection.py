@@ -1,4 +1,4 @@
-"""What both pipelines do the same: arguments, a session, a stream in and a stream out."""
+"""Shared code of both pipelines: arguments, a session, an input stream and an output stream."""
 
 import argparse
 import os
@@ -11,13 +11,13 @@ from pyspark_rocketmq import register
 
 
 def topic_stream(spark: SparkSession, name_server: str, topic: str) -> DataFrame:
-    """What a topic holds and will hold."""
+    """Return the stream of a topic's messages, starting with the earliest."""
     reader = spark.readStream.format("rocketmq").option("nameServer", name_server).option("topic", topic)
     return reader.option("startingOffsets", "earliest").load()
 
 
 def to_topics(messages: DataFrame, name_server: str) -> DataStreamWriter:
-    """Messages on their way to the topics of their column `topic`."""
+    """Return a writer that sends messages to the topics in their column `topic`."""
     return messages.writeStream.format("rocketmq").option("nameServer", name_server).option("sendBatchSize", "32")
 
 
@@ -27,9 +27,10 @@ def run(name: str, pipeline: Callable[[SparkSession, str], DataStreamWriter]) ->
     parser.add_argument("--name-server", required=True, help="host:port, several with ; between")
     parser.add_argument("--checkpoint", required=True, help="a folder that survives restarts")
     arguments = parser.parse_args()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers are the first python3 of the path
-    # Counts of a small topic need no 200 tasks, Spark's default; it cannot be changed for a checkpoint that is there.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise workers use the first python3 in the path
+    # Counts of a small topic do not need 200 tasks, Spark's default; the number cannot change for an existing
+    # checkpoint.
     spark = SparkSession.builder.appName(name).config("spark.sql.shuffle.partitions", "8").getOrCreate()
-    register(spark)  # Spark finds the package by itself, unless it was installed with --editable
+    register(spark)  # needed only if the package is installed with --editable
     writer = pipeline(spark, arguments.name_server)
     writer.option("checkpointLocation", arguments.checkpoint).start().awaitTermination()

@@ -1,6 +1,6 @@
-"""Adds customers to the orders of the topic `orders`: good ones go to `orders-enriched`, others to `orders-refused`.
+"""Adds customers to the orders of the topic `orders`: valid ones go to `orders-enriched`, others to `orders-refused`.
 
-Customers are what the topic `customers` said of each of them last.
+The data of a customer is that of the customer's latest message in the topic `customers`.
 """
 
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -14,7 +14,7 @@ CUSTOMER = "customer string, country string"
 
 
 def last_known(messages: DataFrame) -> DataFrame:
-    """The last message about each customer: the customer's name is the key, so that one queue has all of them."""
+    """Return the latest message about each customer. The customer's name is the key, so one queue has all of them."""
     parsed = messages.select(F.from_json(F.col("body").cast("string"), CUSTOMER).alias("said"), "queueOffset")
     newest_first = Window.partitionBy("said.customer").orderBy(F.desc("queueOffset"))
     ranked = parsed.where("said.customer is not null").withColumn("rank", F.row_number().over(newest_first))
@@ -22,7 +22,7 @@ def last_known(messages: DataFrame) -> DataFrame:
 
 
 def enriched(orders: DataFrame, customers: DataFrame) -> DataFrame:
-    """Messages with the topic that they go to. None is dropped: what cannot be used is refused with a reason."""
+    """Return messages with their target topics. No order is dropped: invalid ones are refused with a reason."""
     text = F.col("body").cast("string")
     parsed = orders.select(text.alias("text"), F.from_json(text, ORDER).alias("order"), "queueId", "queueOffset")
     joined = parsed.join(customers, parsed["order.customer"] == customers["customer"], "left")
@@ -41,7 +41,7 @@ def enriched(orders: DataFrame, customers: DataFrame) -> DataFrame:
 
 
 def pipeline(spark: SparkSession, name_server: str) -> DataStreamWriter:
-    """From `orders` to the two topics."""
+    """Connect `orders` to the two target topics."""
     customers = spark.read.format("rocketmq").option("nameServer", name_server).option("topic", "customers").load()
     return to_topics(enriched(topic_stream(spark, name_server, "orders"), last_known(customers)), name_server)
 

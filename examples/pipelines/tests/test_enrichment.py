@@ -1,4 +1,4 @@
-"""The enrichment of orders, with all that orders can be."""
+"""Tests of the enrichment, with every kind of order."""
 
 import json
 
@@ -7,7 +7,7 @@ from pyspark_rocketmq.testing import SparkRocketMQ
 
 
 def test_every_order_is_enriched_or_refused(spark_rocketmq: SparkRocketMQ) -> None:
-    """A customer is what was said last; a broker restarts between two runs; nothing is missing, nothing twice."""
+    """Every order is enriched with the latest customer data or refused, exactly once, although a broker restarts."""
     emulator = spark_rocketmq.emulator
     customers, orders = emulator.topic("customers", queues=2), emulator.topic("orders", queues=2)
     good, refused = emulator.topic("orders-enriched", queues=2), emulator.topic("orders-refused", queues=2)

@@ -1,4 +1,4 @@
-"""The word count, run until nothing is left, stopped, and run again."""
+"""Tests of the word count, which runs until no messages are left, stops, and runs again."""
 
 import json
 
@@ -7,7 +7,7 @@ from pyspark_rocketmq.testing import SparkRocketMQ
 
 
 def test_counts_go_on_after_a_restart(spark_rocketmq: SparkRocketMQ) -> None:
-    """Only words whose count has changed are told, each time with all that was counted before."""
+    """After a restart only words whose count has changed are sent, with their total count."""
     lines = spark_rocketmq.emulator.topic("lines", queues=2)
     counts = spark_rocketmq.emulator.topic("word-counts", queues=2)
 

@@ -1,1 +1,4 @@
-"""Room grpc_v2/transport/grpc."""
+"""gRPC on HTTP/2 streams: calls, messages, metadata, deadlines, health and reflection services, injected faults.
+
+It must not know sockets, nor what a method does.
+"""

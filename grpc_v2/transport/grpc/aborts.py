@@ -1,6 +1,6 @@
-"""Ways to break an answer on purpose: what a network, a proxy or a dying broker does to a client.
+"""Ways to break a response on purpose, as a network, a proxy or a crashing broker does.
 
-Each touches only the output of the connection; the engine behind the call has no part in it.
+Each affects only the output of the connection. The engine behind the call is not involved.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .answers import OPENING
 
 
 class Abort(Enum):
-    """What happens instead of an answer."""
+    """The fault that replaces a response."""
 
-    RESET_STREAM = "reset stream"  # RST_STREAM; the code is INTERNAL_ERROR unless given
-    GO_AWAY = "go away"  # GOAWAY; open calls go on, new ones are refused; the code is NO_ERROR unless given
-    RESET_CONNECTION = "reset connection"  # TCP RST, what was not yet written is thrown away
-    HALF_FRAME = "half frame"  # headers, the first half of a DATA frame, then the orderly end of the connection
+    RESET_STREAM = "reset stream"  # RST_STREAM; the default code is INTERNAL_ERROR
+    GO_AWAY = "go away"  # GOAWAY; open calls continue, new ones are refused; the default code is NO_ERROR
+    RESET_CONNECTION = "reset connection"  # TCP RST; unwritten output is discarded
+    HALF_FRAME = "half frame"  # headers, the first half of a DATA frame, then a graceful close of the connection
     STALL = "stall"  # nothing more is sent on the stream, and the client gets no more credit for it
-    WRONG_TRAILERS = "wrong trailers"  # the answer ends well for HTTP/2, but without a grpc-status
+    WRONG_TRAILERS = "wrong trailers"  # the response is complete for HTTP/2, but has no grpc-status
 
 
 _PROMISED_BYTES: Final = 64
@@ -35,12 +35,12 @@ _WITHOUT_STATUS: Final = encode_block([("x-broken", "trailers without a status")
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """What is broken: a stream and its connection; `opened` says whether the answer has begun."""
+    """The stream to break, and its connection. `opened` is True if the response has started."""
 
     connection: Http2Connection
     stream: Stream
     opened: bool
-    # The HTTP/2 error code that was asked for.
+    # The requested HTTP/2 error code.
     code: int | None
 
 
@@ -50,17 +50,17 @@ def reset_stream(victim: Victim) -> None:
 
 
 def go_away(victim: Victim) -> None:
-    """Announce the end of the connection."""
+    """Announce the end of the connection with GOAWAY."""
     victim.connection.go_away(ErrorCode.NO_ERROR if victim.code is None else victim.code)
 
 
 def reset_connection(victim: Victim) -> None:
-    """Cut the connection."""
+    """Reset the TCP connection."""
     victim.connection.close(Closing.ABORT)
 
 
 def half_frame(victim: Victim) -> None:
-    """Begin a DATA frame and end the connection in its middle."""
+    """Send half of a DATA frame and close the connection."""
     _open(victim)
     promised = frame_head(DATA, 0, victim.stream.stream_id, _PROMISED_BYTES)
     victim.connection.inject(promised + bytes(_PROMISED_BYTES // 2))
@@ -68,12 +68,12 @@ def half_frame(victim: Victim) -> None:
 
 
 def stall(victim: Victim) -> None:
-    """Fall silent on the stream."""
+    """Send nothing more on the stream."""
     victim.connection.stall(victim.stream)
 
 
 def wrong_trailers(victim: Victim) -> None:
-    """End the stream without a status."""
+    """End the stream without a grpc-status."""
     _open(victim)
     victim.connection.send_end(victim.stream, _WITHOUT_STATUS)
 
@@ -92,4 +92,4 @@ ABORTS: Final[dict[Abort, Callable[[Victim], None]]] = {
     Abort.WRONG_TRAILERS: wrong_trailers,
 }
 ENDING: Final = frozenset({Abort.RESET_STREAM, Abort.RESET_CONNECTION, Abort.HALF_FRAME, Abort.WRONG_TRAILERS})
-"""After these nothing can be sent on the call."""
+"""Faults after which nothing can be sent on the call."""

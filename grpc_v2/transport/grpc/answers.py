@@ -1,4 +1,4 @@
-"""The header lists of a gRPC server's answers."""
+"""The header lists of a gRPC server's responses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from ..http2.header_blocks import HeaderBlock, encode_block
 from .metadata import Metadata, encode_metadata, percent_encode
 
-# Upstream's proxy announces its encodings in every answer (grpc-java ServerCallImpl).
+# Upstream's proxy announces its encodings in every response (grpc-java ServerCallImpl).
 _OPENING: Final = [
     (":status", "200"),
     ("content-type", "application/grpc"),
@@ -20,12 +20,12 @@ OK_TRAILERS: Final = HeaderBlock.of([("grpc-status", "0")])
 
 
 def opening(metadata: Metadata) -> bytes:
-    """Return the block that opens an answer with initial metadata."""
+    """Return the header block that opens a response with initial metadata."""
     return OPENING.block + encode_block(encode_metadata(metadata))
 
 
 def trailers(status: int, text: str, metadata: Metadata | None) -> bytes:
-    """Return the block that ends an answer."""
+    """Return the header block that ends a response."""
     if not status and not text and not metadata:
         return OK_TRAILERS.block
     fields = [("grpc-status", str(int(status)))]
@@ -37,10 +37,10 @@ def trailers(status: int, text: str, metadata: Metadata | None) -> bytes:
 
 
 def trailers_only(status: int, text: str, metadata: Metadata | None) -> bytes:
-    """Return the one block of an answer that has no message and no initial metadata."""
+    """Return the only header block of a response without messages and initial metadata."""
     return OPENING.block + trailers(status, text, metadata)
 
 
 def plain_text_opening(http_status: str) -> bytes:
-    """Return the opening block for a peer that does not speak gRPC; a text for people follows as the body."""
+    """Return the opening header block for a peer that does not speak gRPC. Plain text follows as the body."""
     return encode_block([(":status", http_status), ("content-type", "text/plain; charset=utf-8")])

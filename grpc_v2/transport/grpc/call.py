@@ -1,4 +1,4 @@
-"""One gRPC call as its handler sees it."""
+"""A gRPC call, as its handler sees it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Abort", "ConnectionFacts", "ServerCall"]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFacts:
-    """What is known of a connection from the outside: both ends as host and port, and whether TLS protects it."""
+    """Facts about a connection: the (host, port) of both ends, and True if it uses TLS."""
 
     peer: tuple[str, int]
     local: tuple[str, int]
@@ -25,10 +25,10 @@ class ConnectionFacts:
 
 
 class ServerCall:
-    """The server's end of one call.
+    """The server side of one call.
 
-    A handler answers with `reply` (one message), or with any number of `send` and one `finish`.  Once the client has
-    gone away the call is `cancelled` and whatever is sent is dropped without an error.
+    A handler responds with `reply` (one message), or with any number of `send` and one `finish`. After the client has
+    disconnected, the call is `cancelled` and everything sent is discarded without an error.
     """
 
     __slots__ = (
@@ -51,15 +51,15 @@ class ServerCall:
         self._facts = facts
         self._metadata: dict[str, str] | None = None
         self._callbacks: list[Callable[[], None]] | None = None
-        # The time-out that the client asked for, in ms from the arrival of the request; None means that it waits.
+        # The client's timeout, in ms from the arrival of the request. None means no timeout.
         self.deadline_ms = deadline_ms
-        # The client has reset the call, lost its connection, or its deadline has passed.
+        # True after the client reset the call, its connection was lost, or its deadline has passed.
         self.cancelled = False
-        # The answer has begun.
+        # True after the response has started.
         self.opened = False
-        # The answer is complete.
+        # True after the response is complete.
         self.finished = False
-        # BIDI: called with each decoded message, and once when the client has sent its last.
+        # BIDI: called with each decoded message, and once after the client's last message.
         self.on_message: Callable[[Any], None] | None = None
         self.on_half_close: Callable[[], None] | None = None
 
@@ -70,39 +70,42 @@ class ServerCall:
 
     @property
     def authority(self) -> str:
-        """What the client dialled, `host:port`."""
+        """The `host:port` that the client dialed."""
         return self._head.authority
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The client's headers by lower-case name; repeated ones are joined by commas, `-bin` ones are Base64."""
+        """Request headers by lower-case name. Repeated ones are joined with commas; `-bin` ones are Base64."""
         if self._metadata is None:
             # Calls with equal header blocks share one head.
             self._metadata = self._head.metadata.copy()
         return self._metadata
 
     def binary_metadata(self, name: str) -> list[bytes]:
-        """Return the values of a `-bin` header, an empty list when there is none; raises ValueError if not Base64."""
+        """Return the values of a `-bin` header, an empty list if it is absent.
+
+        Raises ValueError if they are not Base64.
+        """
         text = self._head.metadata.get(name)
         return [] if text is None else decode_binary(text)
 
     @property
     def peer(self) -> tuple[str, int]:
-        """The client's address."""
+        """The client's (host, port)."""
         return self._facts.peer
 
     @property
     def local(self) -> tuple[str, int]:
-        """The address at which the client reached the server."""
+        """The (host, port) at which the client reached the server."""
         return self._facts.local
 
     @property
     def secure(self) -> bool:
-        """Whether the call came through TLS."""
+        """True if the call uses TLS."""
         return self._facts.secure
 
     def send_metadata(self, metadata: Metadata) -> None:
-        """Open the answer with initial metadata; before the first message."""
+        """Open the response with initial metadata, before the first message."""
         if self._is_over():
             return
         if self.opened:
@@ -112,7 +115,7 @@ class ServerCall:
         self._stream.connection.send_headers(self._stream, block)
 
     def send(self, message: bytes) -> None:
-        """Send one message; waits in the call's own queue when the client's window is full."""
+        """Send one message. It waits in the call's own queue while the client's window is full."""
         if self._is_over():
             return
         connection = self._stream.connection
@@ -122,7 +125,7 @@ class ServerCall:
         connection.send_data(self._stream, b"\0" + len(message).to_bytes(4, "big") + message)
 
     def reply(self, message: bytes) -> None:
-        """Send the one message of an answer and end the call with status OK."""
+        """Send the only message of a response and end the call with status OK."""
         if self._is_over():
             return
         if self.opened:
@@ -142,7 +145,7 @@ class ServerCall:
         self._stream.connection.send_end(self._stream, block)
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called once if the call is cancelled before it is finished; at once if it already is."""
+        """Call `callback` once if the call is cancelled before it is finished. At once if it is already cancelled."""
         if self.cancelled:
             callback()
         elif not self.finished:
@@ -151,7 +154,7 @@ class ServerCall:
             self._callbacks.append(callback)
 
     def abort(self, kind: Abort, code: int | None = None) -> None:
-        """Break the call or its connection in the given way; `code` is the HTTP/2 error code where one is sent."""
+        """Break the call or its connection. `code` is the HTTP/2 error code, if the fault sends one."""
         if self.cancelled or (self.finished and kind not in (Abort.GO_AWAY, Abort.RESET_CONNECTION)):
             return
         stream = self._stream
@@ -161,7 +164,7 @@ class ServerCall:
         ABORTS[kind](Victim(stream.connection, stream, opened, code))
 
     def cancel(self) -> list[Callable[[], None]]:
-        """Mark the call as cancelled and return who wants to know; for the transport."""
+        """Mark the call as cancelled. Returns the callbacks, which the transport must call."""
         if self.finished or self.cancelled:
             return []
         callbacks = self._callbacks or []
@@ -171,7 +174,7 @@ class ServerCall:
 
     def _close(self) -> None:
         self.finished = True
-        # Closures of the handler refer to the call: let go of them, so that nothing waits for the cycle collector.
+        # The handler's closures refer to the call. Drop them, so that no garbage is left for the cycle collector.
         self._callbacks = None
         self.on_message = None
         self.on_half_close = None

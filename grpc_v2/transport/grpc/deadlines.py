@@ -1,4 +1,4 @@
-"""Which parked calls run out of time, and when; told the time, in seconds."""
+"""Deadlines of pending calls. Time is injected: the caller passes the current time (seconds)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Final, Protocol
 
 
 class Expiring(Protocol):
-    """What has a deadline."""
+    """An item with a deadline."""
 
     @property
     def done(self) -> bool:
-        """Whether the deadline no longer matters."""
+        """True if the deadline no longer matters."""
 
     def expire(self) -> None:
-        """Take notice that the time is up."""
+        """Handle the expiry of the deadline."""
 
 
 class Deadlines:
-    """A heap of deadlines; what ends in time stays in it until it is met or swept out."""
+    """A heap of deadlines. Items that are done stay in it until they are due or swept out."""
 
     _LEAST_SWEEP: Final = 256
 
@@ -32,11 +32,11 @@ class Deadlines:
 
     @property
     def next_due(self) -> float | None:
-        """When `expire` has to be called next, None when nothing waits."""
+        """The time of the next `expire` call, None if there is no deadline."""
         return self._heap[0][0] if self._heap else None
 
     def add(self, due: float, item: Expiring) -> None:
-        """Have `item` expire at `due`."""
+        """Register `item` to expire at `due`."""
         if len(self._heap) >= self._sweep_above:
             self._heap = [entry for entry in self._heap if not entry[2].done]
             heapify(self._heap)
@@ -45,7 +45,7 @@ class Deadlines:
         heappush(self._heap, (due, self._sequence, item))
 
     def expire(self, now: float) -> None:
-        """Expire whatever is due, in order."""
+        """Expire all due items, in order."""
         while self._heap and self._heap[0][0] <= now:
             item = heappop(self._heap)[2]
             if not item.done:

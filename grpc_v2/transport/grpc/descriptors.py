@@ -1,7 +1,7 @@
-"""Message descriptors made at run time: private ones for the transport's own services, renamed ones for reflection.
+"""Message descriptors built at run time, for the transport's own services and for reflection under another package.
 
-A process has one default pool, in which official client packages register the true names.  What is built here stands
-in pools of its own, so that both can live in one process.
+A process has one default descriptor pool, in which official client packages register the real names. Descriptors built
+here have their own pools, so that both can coexist in one process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ENUM = FieldDescriptorProto.TYPE_ENUM
 
 
 class FileBuilder:
-    """Describes one .proto file (proto3) in Python."""
+    """Builds the descriptor of one .proto file (proto3)."""
 
     def __init__(self, name: str, package: str) -> None:
         self.file = FileDescriptorProto(name=name, package=package, syntax="proto3")
@@ -39,7 +39,7 @@ class FileBuilder:
             enum.value.add(name=value, number=number)
 
     def method(self, service: str, name: str, request: str, response: str, *, streams: tuple[bool, bool]) -> None:
-        """Add a method, and its service with the first; `streams` says whether the client and the server stream."""
+        """Add a method, and its service if it is new. `streams` is (client streams, server streams)."""
         found = next((entry for entry in self.file.service if entry.name == service), None)
         method = (found or self.file.service.add(name=service)).method.add(name=name)
         method.input_type = f".{self.file.package}.{request}"
@@ -47,7 +47,7 @@ class FileBuilder:
         method.client_streaming, method.server_streaming = streams
 
     def classes(self) -> dict[str, Any]:
-        """Return the message classes by their short names, from a pool of their own."""
+        """Return the message classes by short name, from a new pool."""
         pool = DescriptorPool()
         pool.AddSerializedFile(self.file.SerializeToString())
         names = [message.name for message in self.file.message_type]
@@ -55,7 +55,7 @@ class FileBuilder:
 
 
 class MessageBuilder:
-    """Describes one message type of a file."""
+    """Builds one message type of a file."""
 
     def __init__(self, package: str, message: DescriptorProto) -> None:
         self._package = package
@@ -71,7 +71,7 @@ class MessageBuilder:
         repeated: bool = False,
         oneof: str = "",
     ) -> MessageBuilder:
-        """Add a field; `type_name` names a type of the same file, `oneof` a group of which one field is set."""
+        """Add a field. `type_name` is a type of the same file, `oneof` a group of which one field is set."""
         label = FieldDescriptorProto.LABEL_REPEATED if repeated else FieldDescriptorProto.LABEL_OPTIONAL
         field = self._message.field.add(number=number, name=name, type=kind, label=label)
         if type_name:
@@ -88,10 +88,10 @@ class MessageBuilder:
 def renamed(
     file: FileDescriptorProto, package: str, *, name: str | None = None, files: Mapping[str, str] | None = None
 ) -> FileDescriptorProto:
-    """Return a copy of a file as if it had been written for another package.
+    """Return a copy of a file in another package.
 
-    References to types of the old package follow.  `name` is the new file name; `files` maps the names of imported
-    files that are renamed too.
+    References to types of the old package are changed as well. `name` is the new file name. `files` maps the names of
+    imported files that are renamed too.
     """
     copy = FileDescriptorProto()
     copy.CopyFrom(file)
@@ -111,7 +111,7 @@ def renamed(
 
 
 def served_under(files: Iterable[FileDescriptor], package: str) -> list[FileDescriptorProto]:
-    """Return compiled files of one private package as reflection shows them: under the package they are served as.
+    """Return compiled files of a private package as reflection shows them: in the package under which they are served.
 
     The file names become `package/as/folders/<last part of the old name>`, in imports too.
     """
@@ -133,7 +133,7 @@ def _move_types(message: DescriptorProto, old: str, new: str) -> None:
 
 def _move_fields(fields: Iterable[FieldDescriptorProto], old: str, new: str) -> None:
     for field in fields:
-        # An empty name must stay unset, not become set to nothing.
+        # An empty name must stay unset; assigning "" would mark it as set.
         if field.type_name:
             field.type_name = _moved(field.type_name, old, new)
         if field.extendee:

@@ -1,6 +1,6 @@
-"""The health service that load balancers and probes ask (grpc.health.v1.Health).
+"""The health service for load balancers and probes (grpc.health.v1.Health).
 
-Upstream's proxy 5.3.3 does not serve it; it is here for the users of the emulator.
+Upstream's proxy 5.3.3 does not serve it. It is for users of the emulator.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ SERVICE: Final = "grpc.health.v1.Health"
 
 
 class ServingStatus(IntEnum):
-    """What a probe hears."""
+    """The status in a response to a probe."""
 
     UNKNOWN = 0
     SERVING = 1
     NOT_SERVING = 2
-    # Only in the answers of Watch.
+    # Only in responses of Watch.
     SERVICE_UNKNOWN = 3
 
 
@@ -37,7 +37,7 @@ def _describe() -> FileBuilder:
 
 
 class HealthService:
-    """Keeps the status of each service and tells those who ask; the name "" stands for the whole server."""
+    """Stores the status of each service and responds to probes. The name "" is the whole server."""
 
     def __init__(self) -> None:
         builder = _describe()
@@ -49,7 +49,7 @@ class HealthService:
         self._watchers: dict[ServerCall, str] = {}
 
     def methods(self) -> list[GrpcMethod]:
-        """Return the methods under their true paths."""
+        """Return the methods under their real paths."""
         decode = self._request.FromString
         return [
             GrpcMethod(f"/{SERVICE}/Check", MethodKind.UNARY, decode, self._check),
@@ -57,7 +57,7 @@ class HealthService:
         ]
 
     def set(self, service: str, status: ServingStatus) -> None:
-        """Set the status of a service, and tell those who watch it if it changed."""
+        """Set the status of a service and notify its watchers if it changed."""
         if self._status.get(service) is status:
             return
         self._status[service] = status

@@ -12,10 +12,10 @@ _GZIP_WINDOW: Final = 31
 
 
 class MessageReader:
-    """Cuts the body of one request into messages.
+    """Splits the body of one request into messages.
 
-    Never holds more than one message of the largest allowed size and what came in the same piece behind it: a longer
-    message is refused when its length is known.
+    It buffers at most one message of the maximum size, plus the bytes received together with its end. A longer message
+    is rejected as soon as its length is known.
     """
 
     __slots__ = ("_buffer", "_gzip", "_max_bytes", "_size")
@@ -24,7 +24,7 @@ class MessageReader:
         self._buffer = bytearray()
         self._max_bytes = max_bytes
         self._gzip = gzip
-        # Prefix and message together, None until the prefix has come.
+        # Size of prefix and message together; None until the prefix has arrived.
         self._size: int | None = None
 
     def feed(self, payload: bytes | memoryview) -> None:
@@ -32,7 +32,10 @@ class MessageReader:
         self._buffer += payload
 
     def take(self) -> bytes | None:
-        """Return the next whole message, or None when more has to come; raises StatusError for one that is refused."""
+        """Return the next complete message, None if more bytes are needed.
+
+        Raises StatusError for an invalid message.
+        """
         buffer = self._buffer
         size = self._size
         if size is None:
@@ -53,7 +56,7 @@ class MessageReader:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing of a further message has come."""
+        """True if no bytes of a further message have arrived."""
         return not self._buffer
 
     def _decompress(self, flag: int, message: bytes) -> bytes:
@@ -76,5 +79,5 @@ class MessageReader:
 
 
 def too_long(length: int, max_bytes: int) -> StatusError:
-    """Return the refusal of a message of `length` bytes."""
+    """Return the error for a message of `length` bytes."""
     return StatusError(StatusCode.RESOURCE_EXHAUSTED, f"gRPC message exceeds maximum size {max_bytes}: {length}")

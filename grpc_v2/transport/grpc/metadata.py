@@ -1,4 +1,4 @@
-"""Text forms of gRPC's header values: metadata, binary metadata, time-outs, status messages."""
+"""Text forms of gRPC header values: metadata, binary metadata, timeouts, status messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 from .status import StatusCode, StatusError
 
 Metadata = Mapping[str, str | bytes]
-"""Outgoing metadata: lower-case names; text for plain names, bytes for names that end in `-bin`."""
+"""Outgoing metadata: lower-case names. Values are text for plain names, bytes for names that end in `-bin`."""
 
 _KEY: Final = re.compile(r"[0-9a-z_.-]+")
 _TIMEOUT: Final = re.compile(r"([0-9]{1,8})([HMSmun])")
@@ -22,7 +22,7 @@ _LITERAL: Final = frozenset(range(0x20, 0x7F)) - {ord("%")}
 
 @lru_cache(maxsize=1_024)
 def parse_timeout(text: str) -> float:
-    """Return the value of `grpc-timeout` in milliseconds; raises StatusError(INTERNAL) for any other form."""
+    """Return the value of `grpc-timeout` in milliseconds. Raises StatusError(INTERNAL) for any other form."""
     match = _TIMEOUT.fullmatch(text)
     if match is None:
         raise StatusError(StatusCode.INTERNAL, f"malformed grpc-timeout: {text[:40]}")
@@ -30,7 +30,7 @@ def parse_timeout(text: str) -> float:
 
 
 def percent_encode(text: str) -> str:
-    """Return the form in which `grpc-message` carries a text: UTF-8 with everything but printable ASCII escaped."""
+    """Encode a text for `grpc-message`: UTF-8 with everything except printable ASCII escaped."""
     if text.isascii() and text.isprintable() and "%" not in text:
         return text
     data = text.encode("utf-8", "replace")
@@ -40,8 +40,8 @@ def percent_encode(text: str) -> str:
 def encode_metadata(metadata: Metadata) -> list[tuple[str, str]]:
     """Return the header fields for outgoing metadata.
 
-    Raises ValueError for names that gRPC reserves or forbids and for text that a header cannot carry, TypeError where
-    bytes are given for a plain name or text for a `-bin` one.
+    Raises ValueError for names that gRPC reserves or forbids, and for text that a header cannot carry. Raises TypeError
+    for bytes under a plain name, and for text under a `-bin` name.
     """
     fields = []
     for name, value in metadata.items():
@@ -61,7 +61,7 @@ def encode_metadata(metadata: Metadata) -> list[tuple[str, str]]:
 
 
 def decode_binary(text: str) -> list[bytes]:
-    """Return the values of a `-bin` field, padded or not; raises ValueError where one is not Base64."""
+    """Return the values of a `-bin` field, padded or not. Raises ValueError if one is not Base64."""
     try:
         return [b64decode(part + "=" * (-len(part) % 4), validate=True) for part in map(str.strip, text.split(","))]
     except Base64Error as error:

@@ -1,4 +1,4 @@
-"""What a gRPC server serves: a path, the kind of call, how its request is read, who answers it."""
+"""A method of a gRPC server: its path, the kind of call, the decoder of its request, its handler."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class MethodKind(Enum):
-    """How many messages go which way."""
+    """The number of messages in each direction."""
 
     UNARY = "unary"
     SERVER_STREAM = "server stream"
-    # Client streaming is BIDI with a single answer: on the wire they are the same.
+    # Client streaming is BIDI with a single response message: they are the same on the wire.
     BIDI = "bidirectional"
 
 
@@ -24,10 +24,11 @@ class MethodKind(Enum):
 class GrpcMethod:
     """One method.
 
-    `path` is `/package.Service/Method`.  `decode` makes a request of the bytes of one message; when it raises, the
-    call ends with UNKNOWN and no text, as the proxy 5.3.3 answers.  `handler` is called from the event loop and may
-    answer later: with the request once it is complete (UNARY, SERVER_STREAM), or with None when the stream begins
-    (BIDI), where it sets `on_message` and `on_half_close` of the call.
+    `path` is `/package.Service/Method`. `decode` converts the bytes of one message to a request. If it raises, the call
+    ends with UNKNOWN and no text, as in the proxy 5.3.3.
+
+    `handler` is called from the event loop and may respond later. For UNARY and SERVER_STREAM it gets the complete
+    request. For BIDI it gets None when the stream begins, and sets `on_message` and `on_half_close` of the call.
     """
 
     path: str

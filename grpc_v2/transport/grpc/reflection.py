@@ -1,4 +1,4 @@
-"""The reflection service that grpcurl and its like ask (grpc.reflection.v1 and v1alpha; the messages are the same).
+"""The reflection service for tools such as grpcurl (grpc.reflection.v1 and v1alpha, with the same messages).
 
 Upstream's proxy 5.3.3 serves v1alpha.
 """
@@ -73,10 +73,10 @@ def _symbols_of(message: DescriptorProto, prefix: str) -> Iterator[str]:
 
 
 class ReflectionService:
-    """Answers from the given files, which carry the true names; it adds itself.
+    """Describes the given files, which have the real names, and itself.
 
-    Imported files that are not given are taken from the process's default pool (the well-known types); raises
-    ValueError when one is not there either.
+    Imported files that are not given are taken from the process's default pool (the well-known types). Raises
+    ValueError if one is missing there as well.
     """
 
     def __init__(self, files: Iterable[FileDescriptorProto]) -> None:
@@ -90,14 +90,14 @@ class ReflectionService:
         self._pooled: set[str] = set()
         for name in list(self._files):
             self._add(name)
-        # The pool finds types, but not every implementation of it finds methods.
+        # Not every implementation of the pool finds methods, so symbols are indexed here.
         self._symbols = {symbol: file.name for file in self._files.values() for symbol in _symbols(file)}
         self._services = sorted(
             f"{file.package}.{service.name}" for file in self._files.values() for service in file.service
         )
 
     def methods(self) -> list[GrpcMethod]:
-        """Return the methods of both versions under their true paths."""
+        """Return the methods of both versions under their real paths."""
         decode = self._request.FromString
         return [
             GrpcMethod(f"/{package}.{_SERVICE}/{_METHOD}", MethodKind.BIDI, decode, self._serve) for package in PACKAGES
@@ -127,7 +127,7 @@ class ReflectionService:
         elif asked == "file_containing_extension":
             extended = self._pool.FindMessageTypeByName(request.file_containing_extension.containing_type)
             number = request.file_containing_extension.extension_number
-            # The stubs of protobuf do not know that a field has a file.
+            # The type stubs of protobuf lack the file of a field.
             extension: Any = self._pool.FindExtensionByNumber(extended, number)
             self._fill_files(response, extension.file.name)
         elif asked == "all_extension_numbers_of_type":
@@ -140,7 +140,7 @@ class ReflectionService:
             response.error_response.error_message = "the request asks for nothing"
 
     def _fill_files(self, response: Any, name: str) -> None:
-        """Answer with a file and all that it imports."""
+        """Add a file and all its transitive imports to a response."""
         wanted = [name]
         for found in wanted:
             file = self._files[found]
@@ -148,7 +148,7 @@ class ReflectionService:
             wanted += [entry for entry in file.dependency if entry not in wanted]
 
     def _add(self, name: str) -> None:
-        """Put a file into the pool, after what it imports."""
+        """Add a file to the pool, after its imports."""
         if name in self._pooled:
             return
         self._pooled.add(name)

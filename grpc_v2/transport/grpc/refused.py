@@ -1,4 +1,4 @@
-"""Calls that the transport refuses by itself, for whoever keeps a record of all calls."""
+"""Calls that the transport rejects on its own, for a log of all calls."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .call import ConnectionFacts
 
 @dataclass(frozen=True, slots=True)
 class RefusedCall:
-    """A call without a handler's answer. `head` is None if the connection failed or the head was never read.
+    """A call without a response of its handler. `head` is None if the connection failed or the head was not read.
 
-    `code` and `name` are a gRPC status, an HTTP status, or an HTTP/2 error code for a stream or connection that ended.
+    `code` and `name` are a gRPC status, an HTTP status, or the HTTP/2 error code of a stream or connection that ended.
     """
 
     head: RequestHead | None
@@ -27,12 +27,12 @@ OnRefused = Callable[[ConnectionFacts, RefusedCall], None]
 
 
 def ignore_refused(_facts: ConnectionFacts, _refused: RefusedCall) -> None:
-    """Keep no record of refused calls."""
+    """Ignore rejected calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """The parts that all calls of one connection share. `log` takes one line, or a line and a traceback below it."""
+    """The values that all calls of one connection share. `log` takes one line, or a line followed by a traceback."""
 
     facts: ConnectionFacts
     limits: Limits
@@ -40,5 +40,5 @@ class CallContext:
     on_refused: OnRefused = ignore_refused
 
     def refused(self, head: RequestHead | None, code: int, name: str, text: str) -> None:
-        """Report a call that ends without a handler's answer."""
+        """Report a call that ends without a response of its handler."""
         self.on_refused(self.facts, RefusedCall(head, code, name, text))

@@ -1,4 +1,4 @@
-"""From the body of a request to the call of its handler."""
+"""Read the body of a request and call its handler."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .status import StatusCode, StatusError
 
 
 class CallRequest:
-    """A request that has a method: the common part of both kinds; `timeout_ms` is None when the client waits."""
+    """A request for a known method: the common part of both kinds. `timeout_ms` is None if there is no timeout."""
 
     __slots__ = ("_context", "_gzip", "_method", "_reader", "_stream", "call", "head", "timeout_ms")
 
@@ -45,12 +45,12 @@ class CallRequest:
 
     @property
     def done(self) -> bool:
-        """Whether the stream has ended."""
+        """True if the stream has ended."""
         state = self._stream.state
         return state is not State.OPEN and state is not State.HALF_CLOSED_REMOTE
 
     def lost(self, reason: str) -> None:
-        """Tell the handler's call that nobody waits for it."""
+        """Cancel the handler's call, because its client has disconnected."""
         if self.call is not None:
             for callback in self.call.cancel():
                 self._guard(callback)
@@ -65,7 +65,7 @@ class CallRequest:
         self._context.refused(self.head, expired, expired.name, f"no answer within {self.timeout_ms} ms")
         self.lost("the deadline has passed")
         if opened:
-            # Messages may wait for credit that no longer comes, and an end would wait behind them.
+            # Messages may wait for credit that no longer arrives, and a regular end would wait behind them.
             self._stream.connection.reset_stream(self._stream, ErrorCode.CANCEL)
         else:
             block = trailers_only(StatusCode.DEADLINE_EXCEEDED, "deadline exceeded", None)
@@ -85,7 +85,7 @@ class CallRequest:
         return reader
 
     def _guard(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Call into the handler's code; what it raises ends this call and nothing else."""
+        """Call a function of the handler. An exception ends this call and no other."""
         try:
             function(*arguments)
         except Exception:
@@ -96,7 +96,7 @@ class CallRequest:
             self._refuse(StatusError(StatusCode.INTERNAL, f"{path[1:]} failed in the server, whose log says why"))
 
     def _refuse(self, error: StatusError) -> None:
-        """Answer with an error, unless the handler has given its answer already."""
+        """Respond with an error, unless the handler has already responded."""
         call = self.call
         if call is not None and call.finished:
             return
@@ -110,7 +110,7 @@ class CallRequest:
         try:
             return self._method.decode(message)
         except Exception:
-            # The proxy 5.3.3 says no more than this.
+            # As the proxy 5.3.3, without a text.
             raise StatusError(StatusCode.UNKNOWN, "") from None
 
 
@@ -122,7 +122,7 @@ class SingleRequest(CallRequest):
     _message: bytes | None
 
     def data(self, payload: bytes | memoryview, ended: bool) -> None:
-        """Collect the message, and call the handler when the request has ended with it."""
+        """Collect the message, and call the handler when the request has ended."""
         size = len(payload)
         try:
             if (
@@ -146,7 +146,7 @@ class SingleRequest(CallRequest):
         self._guard(self._method.handler, self._open_call(), request)
 
     def _collect(self, payload: bytes | memoryview, ended: bool) -> bytes | None:
-        """Return the message once the request has ended; raises StatusError unless it is exactly one."""
+        """Return the message after the request has ended. Raises StatusError unless there is exactly one message."""
         if self._reader is None:
             self._message = None
         reader = self._read(payload)
@@ -163,16 +163,16 @@ class SingleRequest(CallRequest):
 
 
 class RequestStream(CallRequest):
-    """The requests of a bidirectional call: any number of messages, each handed on as it is complete."""
+    """The requests of a bidirectional call: any number of messages, each forwarded when it is complete."""
 
     __slots__ = ()
 
     def begin(self) -> None:
-        """Call the handler, which says where the messages go."""
+        """Call the handler, which sets the callbacks for messages."""
         self._guard(self._method.handler, self._open_call(), None)
 
     def data(self, payload: bytes | memoryview, ended: bool) -> None:
-        """Hand on the messages that are complete, and the end of the request."""
+        """Forward the complete messages, and the end of the request."""
         call = self.call
         if call is None or call.finished:
             return
@@ -192,7 +192,7 @@ class RequestStream(CallRequest):
 
 
 class HttpRefusal:
-    """A request that is not gRPC: answered in plain text when it has ended, for people with a browser or curl."""
+    """A request that is not gRPC. It gets a plain text response when it has ended, for users of a browser or curl."""
 
     __slots__ = ("_http_status", "_stream", "_text")
 
@@ -202,11 +202,11 @@ class HttpRefusal:
         self._text = text
 
     def report(self, context: CallContext, head: RequestHead) -> None:
-        """Report the refusal."""
+        """Report the rejected request."""
         context.refused(head, self._http_status, self._http_status.name, self._text)
 
     def data(self, payload: bytes | memoryview, ended: bool) -> None:
-        """Pass over the body and answer at its end."""
+        """Discard the body and respond at its end."""
         if ended:
             connection = self._stream.connection
             connection.send_headers(self._stream, plain_text_opening(str(int(self._http_status))))
@@ -214,4 +214,4 @@ class HttpRefusal:
             connection.send_end(self._stream, trailers(StatusCode.INTERNAL, self._text, None))
 
     def lost(self, reason: str) -> None:
-        """Nothing waits for anything here."""
+        """Do nothing: there is no handler to cancel."""

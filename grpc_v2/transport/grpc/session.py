@@ -1,4 +1,4 @@
-"""gRPC on one HTTP/2 connection: which method a request is for, and what is wrong with one that has none."""
+"""gRPC on one HTTP/2 connection: finds the method of each request, and rejects requests without one."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from .status import StatusCode, StatusError
 
 _ENCODINGS = frozenset({"identity", "gzip"})
 GRACE_SECONDS = 0.1
-"""How much longer than its client a call is waited for: on a busy machine, too, a client that keeps its deadline says
-in words of its own that it has passed, as in front of upstream's proxy.
+"""Time that a call is kept after its client's deadline, in seconds.
+
+A client that enforces its own deadline then reports the timeout itself, even on a busy machine, as with upstream's
+proxy.
 """
 
 
 class GrpcSession:
-    """The application of one connection; `methods` and `deadlines` are shared by all connections of a server."""
+    """The gRPC layer of one connection. All connections of a server share `methods` and `deadlines`."""
 
     __slots__ = ("_context", "_deadlines", "_fresh", "_methods")
 
@@ -37,11 +39,11 @@ class GrpcSession:
         self._methods = methods
         self._context = context
         self._deadlines = deadlines
-        # Requests with a time-out that came in since `settle`.
+        # Requests with a timeout that arrived since the last `settle`.
         self._fresh: list[CallRequest] = []
 
     def begin(self, stream: Stream, head: RequestHead) -> Receiver | None:
-        """Find the method of a request; what cannot be served is answered here."""
+        """Find the method of a request. A request that cannot be served gets its response here."""
         try:
             most = self._context.limits.max_header_list_bytes
             if head.list_bytes > most:
@@ -59,15 +61,15 @@ class GrpcSession:
             return None
 
     def broken(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
-        """Report a stream that the connection reset, or with None a stream without a request or the connection itself.
+        """Report a stream that the connection reset. None is a stream without a request, or the connection itself.
 
-        A call that was answered in full keeps its outcome.
+        A call whose response is complete keeps its outcome.
         """
         head = receiver.head if isinstance(receiver, CallRequest) else None
         self._context.refused(head, code, code.name, reason)
 
     def settle(self, now: float) -> bool:
-        """Give deadlines to the calls that came in and were not answered at once; returns whether there are any.
+        """Register deadlines of the new calls that are still pending. Returns True if there are any.
 
         `now` is in seconds.
         """

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class StatusCode(IntEnum):
-    """The canonical codes that travel in `grpc-status`."""
+    """The canonical codes in `grpc-status`."""
 
     OK = 0
     CANCELLED = 1
@@ -28,7 +28,7 @@ class StatusCode(IntEnum):
 
 
 class StatusError(Exception):
-    """A request that the gRPC layer answers itself, with a status and its text."""
+    """A request to which the gRPC layer itself responds, with a status and its text."""
 
     def __init__(self, status: StatusCode, text: str) -> None:
         super().__init__(f"{status.name}: {text}")

@@ -1,7 +1,7 @@
-"""The server's side of one HTTP/2 connection: bytes in, requests out to the application, bytes collected for output.
+"""The server side of one HTTP/2 connection: takes bytes, passes requests to the application, collects output.
 
-Sans-IO: it knows no socket, no reactor and no clock (the time is an argument), and nothing of gRPC.
-The counterpart upstream is Netty's Http2ConnectionHandler below grpc-java's NettyServerHandler (proxy 5.3.3).
+Sans-IO: it must not know a socket, a reactor, a clock (the time is an argument), or gRPC. Its upstream counterpart is
+Netty's Http2ConnectionHandler under grpc-java's NettyServerHandler (proxy 5.3.3).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from .settings import DEFAULT_WINDOW, PeerSettings, announced
 from .stream import TRANSITIONS, Action, Application, Event, State, Stream
 from .stream_registry import StreamRegistry
 
-# Pieces of a body above this size are handed on as views into the received bytes.
+# Pieces of a body above this size are passed as views of the received bytes.
 _VIEW_BYTES: Final = 2_048
 _DRAIN_PING: Final = b"draining"
 
 
 class Closing(IntEnum):
-    """What the owner of the socket has to do once the output is written."""
+    """The action required of the socket's owner after the output is written."""
 
     NO = 0
     AFTER_OUTPUT = 1
@@ -53,15 +53,15 @@ class Closing(IntEnum):
 
 class _Draining(IntEnum):
     NO = 0
-    ANNOUNCED = 1  # the client was told to stop, its requests on the way are still taken
-    REFUSING = 2  # new requests are refused, the connection closes with its last stream
+    ANNOUNCED = 1  # GOAWAY was sent; requests already sent by the client are still accepted
+    REFUSING = 2  # new requests are refused; the connection closes with its last stream
 
 
 class Http2Connection:
     """One connection.
 
-    `on_output` is called when output appears while no input is being taken; its argument is False when more of the
-    same answer is to be expected.
+    `on_output` is called when there is output while no input is being processed. Its argument is False if more output
+    of the same response is expected.
     """
 
     __slots__ = (
@@ -100,29 +100,29 @@ class Http2Connection:
         self._settings_seen = False
         self._receiving = False
         self._now = 0.0
-        # A header block that is spread over several frames.
+        # A header block that spans several frames.
         self._pending: PendingBlock | None = None
         self._receive_window = max(limits.connection_window_bytes, DEFAULT_WINDOW)
         self._draining = _Draining.NO
         self._controls = Budget("control frames", limits.control_burst, limits.controls_per_second)
         self._resets = Budget("reset streams", limits.reset_burst, limits.resets_per_second)
-        # The open streams by their id.
+        # Open streams by id.
         self.streams = self._streams.open
         self.closing = Closing.NO
-        # Why the connection was given up, for the log.
+        # The reason why the connection failed, for the log.
         self.failure: str | None = None
 
-    # What the owner of the socket calls.
+    # Called by the owner of the socket.
 
     def open(self) -> None:
-        """Put the server's preface into the output."""
+        """Write the server's preface to the output."""
         output = self._sender.output
         output.append(frames.settings(announced(self._limits)))
         if self._receive_window > DEFAULT_WINDOW:
             output.append(frames.window_update(0, self._receive_window - DEFAULT_WINDOW))
 
     def take_output(self) -> bytes:
-        """Return everything that is to be written and forget it."""
+        """Return and clear the output."""
         output = self._sender.output
         if not output:
             return b""
@@ -131,7 +131,7 @@ class Http2Connection:
         return data
 
     def receive(self, data: bytes, now: float) -> None:
-        """Take bytes from the socket, cut anywhere; `now` is in seconds and never goes back."""
+        """Process bytes from the socket, split at any point. `now` is in seconds and never decreases."""
         if self.closing:
             return
         self._now = now
@@ -144,7 +144,7 @@ class Http2Connection:
             self._receiving = False
 
     def lost(self, reason: str) -> None:
-        """Learn that the socket is gone; every open request hears of it."""
+        """Handle the loss of the socket: cancel every open request."""
         self.closing = Closing.ABORT
         self._sender.output.clear()
         for stream in list(self.streams.values()):
@@ -154,44 +154,44 @@ class Http2Connection:
                 receiver.lost(reason)
 
     def drain(self) -> None:
-        """End gracefully: announce it, take what is on its way, close after the last answer (RFC 9113 section 6.8)."""
+        """Close gracefully: send GOAWAY, accept requests in flight, close after the last one (RFC 9113 section 6.8)."""
         if self.closing or self._draining:
             return
         self._draining = _Draining.ANNOUNCED
         self._emit(frames.go_away(STREAM_ID_MASK, ErrorCode.NO_ERROR) + frames.ping(_DRAIN_PING, ack=False))
 
-    # What the application calls.
+    # Called by the application.
 
     def respond(self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock) -> None:
-        """Send a whole answer: headers, body (`prefix` and `message`), trailers."""
+        """Send a complete response: headers, body (`prefix` and `message`), trailers."""
         if self.closing:
             return
         self._sender.respond(stream, head, prefix, message, trailers)
         self._changed()
 
     def send_headers(self, stream: Stream, block: bytes) -> None:
-        """Send the header block that opens an answer."""
+        """Send the header block that opens a response."""
         if self.closing:
             return
         self._sender.headers(stream, block)
         self._changed(final=False)
 
     def send_data(self, stream: Stream, payload: bytes) -> None:
-        """Send a piece of an answer's body; waits by itself for the peer's credit."""
+        """Send a piece of a response's body. It is queued until the peer gives credit."""
         if self.closing:
             return
         self._sender.data(stream, payload)
         self._changed(final=False)
 
     def send_end(self, stream: Stream, block: bytes) -> None:
-        """Send the header block that ends an answer."""
+        """Send the header block that ends a response."""
         if self.closing:
             return
         self._sender.end(stream, block)
         self._changed()
 
     def reset_stream(self, stream: Stream, code: int) -> None:
-        """Give up a stream with an error code."""
+        """Reset a stream with an error code."""
         action, state = TRANSITIONS[stream.state, Event.SERVER_RESET]
         if action is Action.GIVE_UP and not self.closing:
             self._sender.output.append(frames.rst_stream(stream.stream_id, code))
@@ -208,15 +208,15 @@ class Http2Connection:
         self._changed()
 
     def stall(self, stream: Stream) -> None:
-        """Send nothing more on a stream and give the client no more credit for it."""
+        """Send nothing more on a stream, and give the client no more credit for it."""
         self._sender.stall(stream)
 
     def inject(self, data: bytes) -> None:
-        """Put bytes into the output as they are, for whoever wants to break the protocol on purpose."""
+        """Write raw bytes to the output, to break the protocol on purpose."""
         self._emit(data)
 
     def close(self, closing: Closing) -> None:
-        """Have the socket closed: after the output, or at once and with the output thrown away."""
+        """Close the socket: after the output, or at once with the output discarded."""
         if closing is Closing.ABORT:
             self._sender.output.clear()
         self.closing = max(self.closing, closing)
@@ -264,7 +264,7 @@ class Http2Connection:
         self._rest = data[at:]
 
     def _take_preface(self, data: bytes) -> int:
-        """Compare the client's preface as far as it has come; returns how many bytes of `data` belong to it."""
+        """Compare received bytes with the client's preface. Returns the number of bytes of `data` that belong to it."""
         wanted = PREFACE[self._preface_at : self._preface_at + len(data)]
         if data[: len(wanted)] != wanted:
             raise ConnectionProtocolError(ErrorCode.PROTOCOL_ERROR, "this is not the preface of HTTP/2")
@@ -278,7 +278,7 @@ class Http2Connection:
             raise ConnectionProtocolError(ErrorCode.FLOW_CONTROL_ERROR, "more DATA than the connection's window")
         full = self._limits.connection_window_bytes
         if window < full >> 1:
-            # What is received is taken out of the window at once; the bound on memory is the one on message size.
+            # Received bytes return to the window at once. The limit on message size bounds the memory.
             self._sender.output.append(frames.window_update(0, full - window))
             window = full
         self._receive_window = window
@@ -366,7 +366,7 @@ class Http2Connection:
             self._refuse(action, stream_id)
 
     def _open_stream(self, stream_id: int, event: Event) -> Stream | None:
-        """Return a new stream in its IDLE state, or None where the request is passed over."""
+        """Return a new stream in state IDLE, None if the request is ignored."""
         if stream_id <= self._streams.last_id:
             self._without_stream(stream_id, event)
             return None
@@ -412,7 +412,7 @@ class Http2Connection:
         elif kind == frames.GOAWAY:
             if stream_id:
                 raise ConnectionProtocolError(ErrorCode.PROTOCOL_ERROR, "GOAWAY on a stream")
-            # The client opens no more streams; the ones that are open are served to their end.
+            # The client opens no more streams. The open ones are served to their end.
             self._controls.spend(self._now)
         elif kind in (frames.PUSH_PROMISE, CONTINUATION):
             raise ConnectionProtocolError(ErrorCode.PROTOCOL_ERROR, f"frame of type {kind} from a client")
@@ -462,7 +462,7 @@ class Http2Connection:
         if not flags & ACK:
             self._sender.output.append(frames.ping(payload, ack=True))
         elif self._draining is _Draining.ANNOUNCED and payload == _DRAIN_PING:
-            # Whatever the client had sent before it knew has arrived by now.
+            # Everything that the client sent before it received GOAWAY has arrived by now.
             self.go_away(ErrorCode.NO_ERROR)
 
     def _on_settings(self, flags: int, stream_id: int, payload: bytes) -> None:
@@ -492,7 +492,7 @@ class Http2Connection:
         self._sender.highest_credit = highest
 
     def _on_priority(self, stream_id: int, payload: bytes) -> None:
-        # Priorities are deprecated (RFC 9113 section 5.3.2): checked, and otherwise without effect.
+        # Priorities are deprecated (RFC 9113 section 5.3.2): they are validated and otherwise ignored.
         if not stream_id:
             raise ConnectionProtocolError(ErrorCode.PROTOCOL_ERROR, "PRIORITY on the connection")
         self._controls.spend(self._now)
@@ -501,10 +501,10 @@ class Http2Connection:
         if int.from_bytes(payload[:4], "big") & STREAM_ID_MASK == stream_id:
             raise StreamProtocolError(stream_id, ErrorCode.PROTOCOL_ERROR, "the stream depends on itself")
 
-    # The life of streams.
+    # Lifecycle of streams.
 
     def _without_stream(self, stream_id: int, event: Event) -> None:
-        """Deal with a frame for a stream that is not open."""
+        """Handle a frame for a stream that is not open."""
         self._controls.spend(self._now)
         self._refuse(TRANSITIONS[self._streams.state_of(stream_id), event][0], stream_id)
 
@@ -535,7 +535,7 @@ class Http2Connection:
             self._close_when_drained()
 
     def _fail_stream(self, error: StreamProtocolError) -> None:
-        # A client that makes the server reset its streams costs as much as one that resets them itself.
+        # A client that makes the server reset streams costs as much as a client that resets them itself.
         self._resets.spend(self._now)
         stream = self.streams.get(error.stream_id)
         if stream is not None:
@@ -574,7 +574,7 @@ class Http2Connection:
 
 
 def _without_padding(data: bytes, start: int, end: int) -> tuple[int, int]:
-    """Return where the payload of a padded frame begins and ends."""
+    """Return the start and the end of the payload of a padded frame."""
     if end == start:
         raise ConnectionProtocolError(ErrorCode.FRAME_SIZE_ERROR, "padded frame without a pad length")
     padding = data[start]

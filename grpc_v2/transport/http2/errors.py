@@ -1,4 +1,4 @@
-"""HTTP/2 error codes, and the exceptions by which a peer's mistake travels to the place that answers it."""
+"""HTTP/2 error codes, and the exceptions for errors of the peer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ErrorCode(IntEnum):
 
 
 class ConnectionProtocolError(Exception):
-    """The peer broke a rule that the whole connection depends on: it is answered by GOAWAY and the close."""
+    """The peer broke a rule of the connection. The server sends GOAWAY and closes it."""
 
     def __init__(self, code: ErrorCode, reason: str) -> None:
         super().__init__(f"{code.name}: {reason}")
@@ -34,7 +34,7 @@ class ConnectionProtocolError(Exception):
 
 
 class StreamProtocolError(Exception):
-    """The peer broke a rule of one stream: it is answered by RST_STREAM, other streams go on."""
+    """The peer broke a rule of one stream. The server sends RST_STREAM; other streams are not affected."""
 
     def __init__(self, stream_id: int, code: ErrorCode, reason: str) -> None:
         super().__init__(f"stream {stream_id}: {code.name}: {reason}")

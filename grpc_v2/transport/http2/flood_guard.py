@@ -1,4 +1,4 @@
-"""Budgets that tell a busy peer from one that floods: a burst at once, then a rate."""
+"""Budgets that distinguish a busy peer from a flooding one: a burst, then a rate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .errors import ConnectionProtocolError, ErrorCode
 
 
 class Budget:
-    """So many events at once, refilled at so many per second; time comes from the caller, in seconds."""
+    """A number of events at once (burst), refilled at a rate per second. The caller passes the time, in seconds."""
 
     __slots__ = ("_burst", "_left", "_per_second", "_stamp", "_what")
 
@@ -18,7 +18,7 @@ class Budget:
         self._stamp = 0.0
 
     def spend(self, now: float, events: int = 1) -> None:
-        """Count events; raises ENHANCE_YOUR_CALM when the budget is used up."""
+        """Count events. Raises ENHANCE_YOUR_CALM if the budget is exhausted."""
         if self._left < events:
             refilled = (now - self._stamp) * self._per_second
             self._left = min(self._burst, self._left + max(refilled, 0.0))
@@ -26,6 +26,6 @@ class Budget:
             if self._left < events:
                 raise ConnectionProtocolError(ErrorCode.ENHANCE_YOUR_CALM, f"too many {self._what}")
         elif self._left >= self._burst:
-            # The clock of the refill starts with the first event of a burst.
+            # The refill starts with the first event of a burst.
             self._stamp = now
         self._left -= events

@@ -1,7 +1,7 @@
-"""The HTTP/2 frame layout: type numbers, flags, and the bytes of the frames that a server writes (RFC 9113 section 6).
+"""The HTTP/2 frame layout: type numbers, flags, and encoders of the frames that a server sends (RFC 9113 section 6).
 
-A frame is nine bytes of head (24-bit length, type, flags, 31-bit stream id) and the payload.
-The type numbers are plain integers because the receive loop compares them for every frame.
+A frame is nine bytes of head (24-bit length, type, flags, 31-bit stream id) and the payload. The type numbers are plain
+integers because the receive loop compares them for every frame.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TWO_WORDS: Final = Struct(">II")
 
 
 def frame_head(kind: int, flags: int, stream_id: int, length: int) -> bytes:
-    """Return the nine bytes that announce a payload of `length` bytes."""
+    """Return the nine-byte head of a frame with a payload of `length` bytes."""
     return HEAD.pack(length >> 16, length & 0xFFFF, kind, flags, stream_id)
 
 
@@ -58,12 +58,12 @@ def rst_stream(stream_id: int, code: int) -> bytes:
 
 
 def window_update(stream_id: int, increment: int) -> bytes:
-    """Return a WINDOW_UPDATE frame; stream 0 is the connection, `increment` is 1 to 2**31 - 1 bytes."""
+    """Return a WINDOW_UPDATE frame. Stream 0 is the connection; `increment` is 1 to 2**31 - 1 bytes."""
     return frame(WINDOW_UPDATE, 0, stream_id, _WORD.pack(increment))
 
 
 def go_away(last_stream_id: int, code: int, debug: str = "") -> bytes:
-    """Return a GOAWAY frame; `debug` is for the reader of the peer's log."""
+    """Return a GOAWAY frame. `debug` is text for the peer's log."""
     return frame(GOAWAY, 0, 0, _TWO_WORDS.pack(last_stream_id, code) + debug.encode("utf-8"))
 
 
@@ -78,7 +78,7 @@ def settings(payload: bytes = b"", *, ack: bool = False) -> bytes:
 
 
 def header_frames(stream_id: int, block: bytes, max_frame_bytes: int, *, end_stream: bool) -> bytes:
-    """Return a HEADERS frame, followed by CONTINUATION frames where the block exceeds the peer's frame size."""
+    """Return a HEADERS frame, with CONTINUATION frames if the block exceeds the peer's frame size."""
     flags = END_STREAM if end_stream else 0
     if len(block) <= max_frame_bytes:
         return frame(HEADERS, flags | END_HEADERS, stream_id, block)
@@ -90,7 +90,7 @@ def header_frames(stream_id: int, block: bytes, max_frame_bytes: int, *, end_str
 
 
 def reset_code(code: int) -> ErrorCode:
-    """Return the named error code; an unknown one counts as INTERNAL_ERROR (RFC 9113 section 7)."""
+    """Return the named error code. An unknown code counts as INTERNAL_ERROR (RFC 9113 section 7)."""
     try:
         return ErrorCode(code)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Response header blocks in HPACK, without an encoder's state (RFC 7541).
+"""Encode header blocks of responses in HPACK without an encoder's state (RFC 7541).
 
-The answers of a gRPC server are a handful of constant header lists.  They are written as static-table references and
-literals without indexing, so a block has the same bytes on every connection and can be made once.
+A gRPC server's responses use a handful of constant header lists. They are encoded as static-table references and
+literals without indexing. A block therefore has the same bytes on every connection and is encoded once.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ STATIC_FIELDS: Final[tuple[tuple[str, str], ...]] = tuple(
 _STATIC_INDEX: Final = {field: index for index, field in reversed(list(enumerate(STATIC_FIELDS, 1)))}
 _STATIC_NAME: Final = {name: index for index, (name, _) in reversed(list(enumerate(STATIC_FIELDS, 1)))}
 
-# A peer that shrinks its dynamic table expects to be told that nothing is kept there (RFC 7541 section 4.2).
+# A peer that shrinks the dynamic table expects a table size update in the next block (RFC 7541 section 4.2).
 EMPTY_TABLE_NOTICE: Final = b"\x20"
 
 
 def encode_integer(value: int, prefix_bits: int, first: int = 0) -> bytes:
-    """Return `value` in HPACK's prefix coding, with the bits of `first` above the prefix."""
+    """Encode `value` as an HPACK integer, with the bits of `first` above the prefix."""
     limit = (1 << prefix_bits) - 1
     if value < limit:
         return bytes((first | value,))
@@ -38,7 +38,7 @@ def encode_integer(value: int, prefix_bits: int, first: int = 0) -> bytes:
 
 
 def encode_field(name: str, value: str) -> bytes:
-    """Return one header field; names are lower-case, text is Latin-1."""
+    """Encode one header field. Names are lower-case; text is Latin-1."""
     index = _STATIC_INDEX.get((name, value))
     if index is not None:
         return encode_integer(index, 7, 0x80)
@@ -53,18 +53,18 @@ def encode_field(name: str, value: str) -> bytes:
 
 
 def encode_block(fields: Iterable[tuple[str, str]]) -> bytes:
-    """Return a header block."""
+    """Encode a header block."""
     return b"".join([encode_field(name, value) for name, value in fields])
 
 
 class HeaderBlock:
-    """A header block that is sent often, with the constant half of its HEADERS frame made beforehand."""
+    """A frequently sent header block, with the constant part of its HEADERS frame prepared."""
 
     __slots__ = ("block", "ending_prefix", "prefix")
 
     def __init__(self, block: bytes) -> None:
         self.block = block
-        # Length, type and flags: all of the frame's head but the stream id.
+        # Length, type and flags: the frame's head without the stream id.
         self.prefix = frame_head(HEADERS, END_HEADERS, 0, len(block))[:5]
         self.ending_prefix = frame_head(HEADERS, END_HEADERS | END_STREAM, 0, len(block))[:5]
 

@@ -1,10 +1,10 @@
-"""Request header blocks out of HPACK (RFC 7541).
+"""Decode header blocks of requests from HPACK (RFC 7541).
 
-The `hpack` library's tables, with a field loop and a dynamic table of our own: Java and Go
-clients put most fields of every call into the dynamic table, so a decoder runs for every one of their calls, and it
-is the dearest part of a call.  A property test holds this decoder equal to `hpack.Decoder`.
+It uses the tables of the `hpack` library with its own field loop and dynamic table. Java and Go clients put most fields
+of every call into the dynamic table. The decoder therefore runs for every call and is its most expensive part. A
+property test compares this decoder with `hpack.Decoder`.
 
-Text is Latin-1: gRPC metadata is printable ASCII, and Latin-1 keeps whatever else comes.
+Text is Latin-1: gRPC metadata is printable ASCII, and Latin-1 preserves all other bytes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .huffman import HuffmanError, decode_huffman
 ENTRY_OVERHEAD_BYTES: Final = 32
 _FIELDS: Final = (("", ""), *STATIC_FIELDS)
 _FIRST_DYNAMIC: Final = len(_FIELDS)
-# A value of more than so many continuation bytes cannot be a length or an index of ours.
+# An integer with more continuation bytes than this cannot be a valid length or index.
 _LONGEST_INTEGER: Final = 5
-# Decoded Huffman strings are remembered up to this length and number.
+# Maximum length and number of cached Huffman strings.
 _MEMO_BYTES: Final = 128
 _MEMO_ENTRIES: Final = 512
 
@@ -31,13 +31,13 @@ def _broken(reason: str) -> ConnectionProtocolError:
 
 
 class HeaderDecoder:
-    """The decoding half of HPACK for one connection; `max_table_bytes` is what this side announced."""
+    """The HPACK decoder of one connection. `max_table_bytes` is the table size that this side announced."""
 
     __slots__ = ("_memo", "_size", "_table", "_table_bytes", "max_table_bytes", "version")
 
     def __init__(self, max_table_bytes: int = 4_096) -> None:
         self.max_table_bytes = max_table_bytes
-        # Changes with the dynamic table: equal blocks mean equal headers as long as this stays.
+        # Changes with the dynamic table. While it is unchanged, equal blocks have equal headers.
         self.version = 0
         self._table: deque[tuple[str, str]] = deque()
         self._table_bytes = max_table_bytes
@@ -45,7 +45,7 @@ class HeaderDecoder:
         self._memo: dict[bytes, str] = {}
 
     def decode(self, block: bytes) -> list[tuple[str, str]]:
-        """Return the header list of a whole block; raises COMPRESSION_ERROR, after which the connection is unusable."""
+        """Decode a whole block. Raises COMPRESSION_ERROR, after which the connection is unusable."""
         try:
             return self._decode(block)
         except IndexError:
@@ -148,7 +148,7 @@ class HeaderDecoder:
 
 
 def _integer(block: bytes, at: int, prefix: int) -> tuple[int, int]:
-    """Return the integer whose prefix bits were all ones, and where the next byte is."""
+    """Decode the rest of an integer whose prefix bits are all ones. Returns it and the position after it."""
     value = prefix
     shift = 0
     while True:

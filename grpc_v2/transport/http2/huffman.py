@@ -1,7 +1,7 @@
-"""HPACK's Huffman code, a byte at a time.
+"""Decode HPACK's Huffman code one byte at a time.
 
-The `hpack` library walks its automaton in steps of four bits; two such steps together, computed when they are first
-met, halve the time for the values that Go, Rust and Node clients send with every call.
+The `hpack` library runs its automaton in steps of four bits. Two such steps are combined here and cached on first use.
+This halves the time for the values that Go, Rust and Node clients send with every call.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _NODES: Final = 256
 
 
 class HuffmanError(ValueError):
-    """The bits are no Huffman code: the end-of-string symbol, or padding that is too long or not all ones."""
+    """The bits are not Huffman code: the end-of-string symbol, or padding that is too long or not all ones."""
 
 
 class _Steps(dict[int, tuple[int, str, bool]]):
-    """From node * 256 + byte to: the next node * 256, the text that the byte completes, whether the string may end."""
+    """Maps node * 256 + byte to: the next node * 256, the decoded text, True if the string may end here."""
 
     def __missing__(self, key: int) -> tuple[int, str, bool]:
         node, byte = divmod(key, _NODES)
@@ -38,7 +38,7 @@ _STEPS: Final = _Steps()
 
 
 def decode_huffman(data: bytes) -> str:
-    """Return the text (as Latin-1) of a Huffman-coded string; raises HuffmanError."""
+    """Return the text (as Latin-1) of a Huffman-coded string. Raises HuffmanError."""
     node = 0
     complete = True
     parts = []

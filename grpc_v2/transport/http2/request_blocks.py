@@ -1,4 +1,4 @@
-"""Header blocks of requests on their way to heads: blocks spread over frames, and blocks that were seen before."""
+"""Convert header blocks to request heads. Blocks may span several frames, and repeated blocks are cached."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from .header_decoder import HeaderDecoder
 from .limits import Limits
 from .request_head import HeadReader, RequestHead
 
-# Header blocks are remembered up to this length and number.
+# Maximum length and number of cached header blocks.
 _REMEMBERED_BLOCK_BYTES: Final = 1_024
 _REMEMBERED_BLOCKS: Final = 64
 
 
 class PendingBlock:
-    """A header block of which more frames are to come; nothing else may come between them."""
+    """An incomplete header block. No other frames may arrive before its end."""
 
     __slots__ = ("_limits", "_pieces", "_size", "flags", "stream_id")
 
     def __init__(self, limits: Limits, stream_id: int, flags: int, piece: bytes) -> None:
         self.stream_id = stream_id
-        # The flags of the HEADERS frame that began it.
+        # The flags of its HEADERS frame.
         self.flags = flags
         self._limits = limits
         self._pieces = [piece]
         self._size = len(piece)
 
     def add(self, piece: bytes) -> None:
-        """Append a CONTINUATION; raises ENHANCE_YOUR_CALM when the block grows beyond the limits."""
+        """Append a CONTINUATION frame. Raises ENHANCE_YOUR_CALM if the block exceeds the limits."""
         self._pieces.append(piece)
         self._size += len(piece)
         if len(self._pieces) > self._limits.max_continuations or self._size > self._limits.max_header_list_bytes:
@@ -40,10 +40,10 @@ class PendingBlock:
 
 
 class RequestBlocks:
-    """Decodes the blocks of one connection in their order.
+    """Decodes the header blocks of one connection, in order.
 
-    Equal bytes mean an equal head as long as the dynamic table stays the same, so a client that repeats its block
-    (C-core and Go do when their metadata repeats) costs one look-up for each call.
+    Equal bytes mean an equal head while the dynamic table is unchanged. A client that repeats its block (C-core and Go
+    do if their metadata repeats) costs one look-up per call.
     """
 
     __slots__ = ("_decoder", "_reader", "_remembered", "_version")
@@ -55,9 +55,9 @@ class RequestBlocks:
         self._version = 0
 
     def decode(self, block: bytes) -> RequestHead | list[tuple[str, str]]:
-        """Return the remembered head of a block, or else its header list; raises COMPRESSION_ERROR.
+        """Return the cached head of a block, else its header list. Raises COMPRESSION_ERROR.
 
-        Every block has to come through here, wanted or not: the table must stay equal to the client's.
+        Every block must be decoded here, even that of an ignored request: the table must stay equal to the client's.
         """
         decoder = self._decoder
         if self._version != decoder.version:
@@ -66,7 +66,7 @@ class RequestBlocks:
         return self._remembered.get(block) or decoder.decode(block)
 
     def head(self, block: bytes, fields: list[tuple[str, str]]) -> RequestHead:
-        """Return the head that the last decoded block means; raises MalformedRequestError."""
+        """Return the head of the last decoded block and cache it. Raises MalformedRequestError."""
         head = self._reader.read(fields)
         if self._version == self._decoder.version and len(block) <= _REMEMBERED_BLOCK_BYTES:
             if len(self._remembered) >= _REMEMBERED_BLOCKS:

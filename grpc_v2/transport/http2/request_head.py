@@ -1,4 +1,4 @@
-"""The head of a request: pseudo-header fields, metadata, and the rules that both must keep (RFC 9113 section 8)."""
+"""The head of a request: pseudo-header fields, metadata, and their rules (RFC 9113 section 8)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Final
 from .header_decoder import ENTRY_OVERHEAD_BYTES
 
 _NAME: Final = re.compile(r"[a-z0-9!#$%&'*+\-.^_`|~]+")
-# Printable or tab or beyond ASCII. Blanks at either end, which the RFC forbids, pass as they do in upstream (Netty):
-# a client id of nothing but blanks gets an answer.
+# Printable, tab or beyond ASCII. As in upstream (Netty), blanks at either end are accepted, although the RFC forbids
+# them: a client id of only blanks gets a response.
 _VALUE: Final = re.compile(r"[\t -~\x80-\xff]*")
 _PSEUDO: Final = frozenset({":method", ":scheme", ":path", ":authority"})
 _CONNECTION_SPECIFIC: Final = frozenset(
     {"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
 )
-# So many fields are joined without a look at their size: the table bounds each that is not in the block itself.
+# Up to this many fields are joined without a size check, because the table limits each field outside the block itself.
 _SAFE_FIELDS: Final = 16
 
 
 class MalformedRequestError(Exception):
-    """The header list breaks a rule of HTTP/2; the stream is reset with PROTOCOL_ERROR."""
+    """The header list breaks a rule of HTTP/2. The stream is reset with PROTOCOL_ERROR."""
 
 
 class RequestHead:
-    """What a request's header block says.
+    """The content of a request's header block.
 
-    `metadata` has lower-case names and holds every regular field; values of a repeated name are joined by commas.
+    `metadata` has every regular field by lower-case name. The values of a repeated name are joined with commas.
     """
 
     __slots__ = ("authority", "content_length", "list_bytes", "metadata", "method", "path", "scheme")
@@ -52,7 +52,7 @@ class RequestHead:
 
 
 class HeadReader:
-    """Builds request heads; remembers the names that it has found valid, because a client repeats them."""
+    """Builds request heads. It caches valid names, because a client repeats them."""
 
     __slots__ = ("_max_list_bytes", "_valid_names")
 
@@ -63,18 +63,18 @@ class HeadReader:
         self._valid_names: set[str] = set()
 
     def read(self, fields: list[tuple[str, str]]) -> RequestHead:
-        """Return the head that a header list means; raises MalformedRequestError.
+        """Build the head of a header list. Raises MalformedRequestError.
 
-        A list beyond the limit keeps its first fields only, the pseudo-header fields, and says its true size.
+        A list beyond the limit keeps only its first fields, the pseudo-header fields, and reports its real size.
         """
         oversize = 0
         if len(fields) > _SAFE_FIELDS:
-            # A short block can name one long field of the table again and again: count before anything is joined.
+            # A short block can refer to one long field of the table many times, so count before anything is joined.
             size = sum(ENTRY_OVERHEAD_BYTES + len(name) + len(value) for name, value in fields)
             if size > self._max_list_bytes:
                 oversize = size
                 fields = fields[: len(_PSEUDO)]
-        # One text for all the checks that a well-formed list passes: they cost as much for a list as for a field.
+        # One joined text for the checks that a well-formed list passes: they cost the same for a list as for a field.
         flat = "|".join(chain.from_iterable(fields))
         if not (flat.isascii() and flat.isprintable()):
             _check_values(fields)
@@ -95,7 +95,7 @@ class HeadReader:
                 raise MalformedRequestError(f"{name!r} comes before the last pseudo-header field")
         if len(metadata) + pseudo_count != count:
             metadata = _joined(fields[pseudo_count:])
-        # The list's size without the bars: names and values, and an overhead for each field.
+        # The list's size without the bars: names and values, plus the overhead per field.
         list_bytes = len(flat) + 1 + (ENTRY_OVERHEAD_BYTES - 2) * count
         if metadata.get("te", "trailers") != "trailers":
             raise MalformedRequestError(f"te: {metadata['te']}")
@@ -127,7 +127,7 @@ def _check_values(fields: list[tuple[str, str]]) -> None:
 
 
 def _joined(fields: list[tuple[str, str]]) -> dict[str, str]:
-    """Return regular fields by name, with the values of a repeated name in one text."""
+    """Return regular fields by name. The values of a repeated name are joined."""
     values: dict[str, list[str]] = {}
     for name, value in fields:
         if name[:1] == ":":
@@ -137,7 +137,7 @@ def _joined(fields: list[tuple[str, str]]) -> dict[str, str]:
 
 
 def _content_length(text: str) -> int:
-    # A long run of digits would be slow to convert and cannot be a length.
+    # A long run of digits is slow to convert and cannot be a length.
     if not (text.isascii() and text.isdigit() and len(text) <= 19):
         raise MalformedRequestError(f"content-length: {text[:40]}")
     return int(text)

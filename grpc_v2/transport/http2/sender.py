@@ -1,6 +1,6 @@
-"""The sending half of a connection: output in order, DATA within the credit that the peer gave (RFC 9113 section 5.2).
+"""The sending half of a connection: ordered output, DATA within the peer's flow-control credit (RFC 9113 section 5.2).
 
-Nothing here is written to a socket.  `output` grows, and whoever owns the socket empties it.
+It writes to no socket: `output` grows, and the owner of the socket empties it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .waiting_streams import WaitingStreams
 
 
 class Sender:
-    """Frames the server's answers; `on_end` is called when the last frame of a stream has gone out."""
+    """Encodes the server's responses as frames. `on_end` is called after the last frame of a stream."""
 
     __slots__ = ("_notice", "_on_end", "_peer", "_waiting", "highest_credit", "output", "unsent_bytes", "window")
 
@@ -29,11 +29,11 @@ class Sender:
         self._notice = b""
         # Bytes of DATA that wait for credit, on all streams together.
         self.unsent_bytes = 0
-        # No open stream has more credit than this; streams that have ended may have had it.
+        # An upper bound of the credit of all open streams. It may come from a stream that has ended.
         self.highest_credit = 0
 
     def respond(self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock) -> None:
-        """Send a whole answer: headers, `prefix` and `message` as body, trailers."""
+        """Send a complete response: headers, `prefix` and `message` as body, trailers."""
         size = len(prefix) + len(message)
         if (
             stream.queue is None
@@ -57,13 +57,13 @@ class Sender:
         self.end(stream, trailers.block)
 
     def headers(self, stream: Stream, block: bytes) -> None:
-        """Send the header block that opens the answer."""
+        """Send the header block that opens the response."""
         if stream.stalled:
             return
         self.output.append(self._header_frames(stream, block, end_stream=False))
 
     def data(self, stream: Stream, payload: bytes) -> None:
-        """Send a piece of the body, at once as far as credit reaches and later for the rest."""
+        """Send a piece of the body: at once as far as the credit allows, the rest later."""
         if stream.stalled:
             return
         if stream.queue is not None:
@@ -85,7 +85,7 @@ class Sender:
             self._waiting.add(stream)
 
     def end(self, stream: Stream, block: bytes) -> None:
-        """Send the header block that ends the answer, after all DATA that still waits."""
+        """Send the header block that ends the response, after all queued DATA."""
         if stream.stalled:
             return
         if stream.queue is not None:
@@ -94,14 +94,14 @@ class Sender:
             self._end(stream, block)
 
     def stall(self, stream: Stream) -> None:
-        """Send nothing more on a stream, neither what waits nor what comes."""
+        """Send nothing more on a stream, neither queued nor new frames."""
         self.forget(stream)
         stream.stalled = True
-        # A queue keeps whole answers off their short way.
+        # A queue keeps complete responses off the fast path.
         stream.queue = deque()
 
     def forget(self, stream: Stream) -> None:
-        """Drop the unsent frames of a stream."""
+        """Discard the unsent frames of a stream."""
         if stream.queue is None:
             return
         self._waiting.discard(stream)
@@ -110,7 +110,7 @@ class Sender:
         stream.ending = None
 
     def add_credit(self, stream: Stream | None, increment: int) -> bool:
-        """Take WINDOW_UPDATE of one stream, or of the connection for None; returns False when it overflows."""
+        """Add credit from a WINDOW_UPDATE for a stream, or for the connection (None). Returns False if it overflows."""
         if stream is None:
             if self.window + increment > LARGEST_WINDOW:
                 return False
@@ -125,17 +125,20 @@ class Sender:
         return True
 
     def table_resized(self) -> None:
-        """Remember to tell the peer that the dynamic table stays empty, if it allows less than the default."""
+        """Send a table size update with the next block if the peer allows a smaller table than the default."""
         if self._peer.header_table_bytes < DEFAULT_HEADER_TABLE_BYTES:
             self._notice = EMPTY_TABLE_NOTICE
 
     def pump(self) -> None:
-        """Send DATA that waits, one frame of each stream in turn, as far as credit reaches."""
+        """Send queued DATA, one frame per stream in rotation, as far as the credit allows."""
         while self.window > 0 and (stream := self._waiting.next()) is not None:
             self._send_frame(stream)
 
     def _send_frame(self, stream: Stream) -> bool:
-        """Send one DATA frame of a stream's queue, and its end when that was the last; False if credit lacks."""
+        """Send one queued DATA frame of a stream, and the stream's end after the last one.
+
+        Returns False without credit.
+        """
         queue = stream.queue
         if queue is None:
             return False

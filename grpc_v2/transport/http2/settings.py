@@ -1,4 +1,4 @@
-"""SETTINGS: what this server announces and what it takes from the peer (RFC 9113 section 6.5)."""
+"""SETTINGS: the values that this server announces, and the values that the peer sends (RFC 9113 section 6.5)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _ENTRY: Final = Struct(">HI")
 
 
 def encode_settings(values: dict[int, int]) -> bytes:
-    """Return the payload of a SETTINGS frame."""
+    """Encode the payload of a SETTINGS frame."""
     return b"".join(_ENTRY.pack(identifier, value) for identifier, value in values.items())
 
 
 def decode_settings(payload: bytes) -> list[tuple[int, int]]:
-    """Return identifiers and values in wire order; raises FRAME_SIZE_ERROR unless entries are six bytes each."""
+    """Return identifiers and values in wire order. Raises FRAME_SIZE_ERROR unless entries are six bytes each."""
     if len(payload) % _ENTRY.size:
         raise ConnectionProtocolError(ErrorCode.FRAME_SIZE_ERROR, f"SETTINGS payload of {len(payload)} bytes")
     return list(_ENTRY.iter_unpack(payload))
@@ -46,7 +46,7 @@ def announced(limits: Limits) -> bytes:
 
 
 class PeerSettings:
-    """What the peer allows this server to send; starts at the protocol's defaults."""
+    """The peer's limits for frames of this server, initially the protocol's defaults."""
 
     __slots__ = ("header_table_bytes", "initial_window", "max_frame_bytes")
 
@@ -56,7 +56,7 @@ class PeerSettings:
         self.max_frame_bytes = DEFAULT_MAX_FRAME_BYTES
 
     def apply(self, payload: bytes) -> None:
-        """Take over the values of one SETTINGS frame; identifiers that a server has no use for are passed over.
+        """Apply the values of one SETTINGS frame. Identifiers that a server does not use are ignored.
 
         Raises FRAME_SIZE_ERROR, PROTOCOL_ERROR or FLOW_CONTROL_ERROR for values outside the ranges of RFC 9113.
         """

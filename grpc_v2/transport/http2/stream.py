@@ -1,12 +1,12 @@
-"""One HTTP/2 stream as the server sees it, and the table of its life (RFC 9113 section 5.1).
+"""One HTTP/2 stream on the server side, and its state machine (RFC 9113 section 5.1).
 
-A stream is IDLE until the client's HEADERS open it.  The client's END_STREAM makes it HALF_CLOSED_REMOTE: the request
-is complete.  The server's END_STREAM ends the stream: after a complete request it is CLOSED; before that the server
-has no use for the rest of the request, says so with RST_STREAM(NO_ERROR), and the stream is ABANDONED, as it is after
-any reset by the server: what the client sent before it learned of the reset is passed over in silence.  A server that
-promises no pushes and gives up requests in this way has no half-closed (local) and no reserved states.
+A stream is IDLE until the client's HEADERS open it. The client's END_STREAM makes it HALF_CLOSED_REMOTE: the request is
+complete. The server's END_STREAM ends the stream. After a complete request it is CLOSED. Before that, the server does
+not need the rest of the request: it sends RST_STREAM(NO_ERROR), and the stream is ABANDONED. It is also ABANDONED after
+any other reset by the server. Frames that the client sent before it received the reset are ignored. The server promises
+no pushes, so there are no half-closed (local) and no reserved states.
 
-An id below the highest one opened that is in none of these is SKIPPED: the client can never use it any more.
+An id below the highest opened one that is in none of these states is SKIPPED: the client can never use it again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class State(IntEnum):
-    """Where a stream is in its life."""
+    """The state of a stream."""
 
     IDLE = 0
     OPEN = 1
@@ -34,7 +34,7 @@ class State(IntEnum):
 
 
 class Event(IntEnum):
-    """What can happen to a stream: frames of the client, and the two ways in which the server ends it."""
+    """An event of a stream: a frame of the client, or one of the two ways in which the server ends it."""
 
     HEADERS = 0
     HEADERS_END = 1
@@ -47,16 +47,16 @@ class Event(IntEnum):
 
 
 class Action(IntEnum):
-    """What the connection does about an event."""
+    """The connection's reaction to an event."""
 
-    BEGIN = 0  # a request starts
-    TRAILERS = 1  # the request ends with a header block
-    DELIVER = 2  # a piece of the body goes to the receiver
-    CANCEL = 3  # the receiver hears that the client gave up
-    ADD_CREDIT = 4  # the client lets more be sent
-    FINISH = 5  # the stream is forgotten
-    GIVE_UP = 6  # the stream is forgotten, and the client is told by RST_STREAM
-    PASS_OVER = 7  # nothing at all
+    BEGIN = 0  # start a request
+    TRAILERS = 1  # end the request with a header block
+    DELIVER = 2  # pass a piece of the body to the receiver
+    CANCEL = 3  # notify the receiver that the client cancelled
+    ADD_CREDIT = 4  # allow more output
+    FINISH = 5  # remove the stream
+    GIVE_UP = 6  # remove the stream and send RST_STREAM to the client
+    PASS_OVER = 7  # ignore the event
     STREAM_PROTOCOL = 8  # RST_STREAM(PROTOCOL_ERROR)
     STREAM_CLOSED = 9  # RST_STREAM(STREAM_CLOSED)
     CONNECTION_PROTOCOL = 10  # GOAWAY(PROTOCOL_ERROR)
@@ -70,7 +70,7 @@ TRANSITIONS: dict[tuple[State, Event], tuple[Action, State]] = {
     (State.IDLE, Event.DATA_END): (Action.CONNECTION_PROTOCOL, State.IDLE),
     (State.IDLE, Event.CLIENT_RESET): (Action.CONNECTION_PROTOCOL, State.IDLE),
     (State.IDLE, Event.CREDIT): (Action.CONNECTION_PROTOCOL, State.IDLE),
-    # A request refused at its first frame is reset before it was ever open.
+    # A request refused at its first frame is reset before it was opened.
     (State.IDLE, Event.SERVER_RESET): (Action.GIVE_UP, State.ABANDONED),
     (State.OPEN, Event.HEADERS): (Action.STREAM_PROTOCOL, State.ABANDONED),
     (State.OPEN, Event.HEADERS_END): (Action.TRAILERS, State.HALF_CLOSED_REMOTE),
@@ -96,7 +96,7 @@ TRANSITIONS: dict[tuple[State, Event], tuple[Action, State]] = {
     (State.CLOSED, Event.CREDIT): (Action.PASS_OVER, State.CLOSED),
     (State.CLOSED, Event.SERVER_END): (Action.PASS_OVER, State.CLOSED),
     (State.CLOSED, Event.SERVER_RESET): (Action.PASS_OVER, State.CLOSED),
-    # What crosses with a reset, or was on its way to the wire when a client cancelled, costs that stream alone.
+    # Frames that cross with the client's reset, or that were queued when the client cancelled, affect only that stream.
     (State.RESET, Event.HEADERS): (Action.STREAM_CLOSED, State.ABANDONED),
     (State.RESET, Event.HEADERS_END): (Action.STREAM_CLOSED, State.ABANDONED),
     (State.RESET, Event.DATA): (Action.STREAM_CLOSED, State.ABANDONED),
@@ -120,35 +120,35 @@ TRANSITIONS: dict[tuple[State, Event], tuple[Action, State]] = {
     (State.SKIPPED, Event.CLIENT_RESET): (Action.PASS_OVER, State.SKIPPED),
     (State.SKIPPED, Event.CREDIT): (Action.PASS_OVER, State.SKIPPED),
 }
-"""Every pair that can occur.
+"""The action and the next state for every pair of state and event that can occur.
 
-Two pairs are the server's own mistakes and are absent, so that they fail as such: ending a stream that was never
-opened, and ending or resetting one that was skipped.
+Two pairs would be errors of the server itself and are absent, so that they fail: ending a stream that was never opened,
+and ending or resetting a skipped stream.
 """
 
 
 class Receiver(Protocol):
-    """Who takes the request of one stream."""
+    """Receives the request of one stream."""
 
     def data(self, payload: bytes | memoryview, ended: bool) -> None:
-        """Take a piece of the body; `ended` says that it is the last."""
+        """Receive a piece of the body. `ended` is True for the last one."""
 
     def lost(self, reason: str) -> None:
-        """Learn that nobody waits for the answer any more."""
+        """Handle the loss of the client: no response is needed."""
 
 
 class Application(Protocol):
-    """Who takes the requests of a connection."""
+    """Receives the requests of a connection."""
 
     def begin(self, stream: Stream, head: RequestHead) -> Receiver | None:
-        """Take a new request and return who receives its body, or None when nobody does."""
+        """Start a new request. Returns the receiver of its body, None if there is none."""
 
     def broken(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
-        """Learn that the connection resets a stream, whose receiver is given, or fails as a whole (None)."""
+        """Handle a stream that the connection resets (its receiver), or the failure of the whole connection (None)."""
 
 
 class Stream:
-    """One request and its answer."""
+    """One request and its response."""
 
     __slots__ = (
         "body_left",
@@ -168,14 +168,14 @@ class Stream:
         self.stream_id = stream_id
         self.state = State.IDLE
         self.receiver: Receiver | None = None
-        # Bytes that the client's content-length still promises; None when it promised nothing.
+        # Remaining bytes according to the client's content-length; None without content-length.
         self.body_left: int | None = None
         self.receive_window = receive_window
         # Bytes of credit from WINDOW_UPDATE minus bytes sent. The stream's window is this plus the peer's initial
-        # window, so that a change of the initial window needs no visit to the open streams.
+        # window. A change of the initial window therefore needs no update of open streams.
         self.credit = 0
-        # DATA that waits for credit, and the frames that come after it.
+        # DATA that waits for credit, and the header block that ends the stream after it.
         self.queue: deque[bytes | memoryview] | None = None
         self.ending: bytes | None = None
-        # A stalled stream sends nothing and gives no credit (a fault that tests ask for).
+        # A stalled stream sends nothing and gives no credit (an injected fault).
         self.stalled = False

@@ -1,4 +1,4 @@
-"""The streams of one connection: those that are open, and how the ones that ended did so."""
+"""The streams of one connection: the open ones, and the final states of ended ones."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Final
 
 from .stream import State, Stream
 
-# How many ended streams are remembered; frames that cross with the end arrive within a round trip.
+# Number of ended streams that are kept per state. Frames that cross with the end arrive within a round trip.
 _REMEMBERED: Final = 1_024
 
 
 class StreamRegistry:
-    """Knows the state of every stream id that a client can name."""
+    """Stores the state of every stream id that a client can name."""
 
     __slots__ = ("_ended", "_order", "last_id", "open")
 
@@ -21,7 +21,7 @@ class StreamRegistry:
         # The highest id that the client has used.
         self.last_id = 0
         self._ended: dict[int, State] = {}
-        # The ids of `_ended` by state, oldest first: a flood of one kind does not push out the others.
+        # The ids of `_ended` by state, oldest first. A flood of one state does not evict the others.
         self._order: dict[State, deque[int]] = {
             state: deque() for state in (State.ABANDONED, State.CLOSED, State.RESET)
         }
@@ -33,14 +33,14 @@ class StreamRegistry:
         return self._ended.get(stream_id, State.SKIPPED)
 
     def forget(self, stream: Stream, state: State) -> None:
-        """Take a stream out of the open ones and remember how it ended."""
+        """Remove an open stream and store its final state."""
         stream.state = state
         stream.receiver = None
         del self.open[stream.stream_id]
         self._remember(stream.stream_id, state)
 
     def abandon(self, stream_id: int) -> None:
-        """Remember that a stream was reset before it was open."""
+        """Store that a stream was reset before it was opened."""
         self._remember(stream_id, State.ABANDONED)
 
     def _remember(self, stream_id: int, state: State) -> None:

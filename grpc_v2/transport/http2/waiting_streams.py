@@ -1,7 +1,7 @@
-"""Streams with unsent DATA, in the order in which they get their share of the connection's credit.
+"""Streams with unsent DATA, in the order in which they share the connection's credit.
 
-The cost of each call is O(log n) for n waiting streams, whatever the client sends: a frame that lets one byte out
-must not make the server visit every stream.
+The cost of each call is O(log n) for n waiting streams, whatever the client sends. A frame that releases one byte must
+not make the server visit every stream.
 """
 
 from __future__ import annotations
