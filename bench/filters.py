@@ -14,10 +14,11 @@ from collections.abc import Callable
 from time import process_time
 
 from document import Table, options
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.filter.sql_filter import compile_sql
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from world import World
 
 EXPRESSION = "color = 'red' AND size > 98"
@@ -50,7 +51,7 @@ def filled(count: int) -> World:
     world.topic("work")
     body = b"x" * 1024
     for number in range(count):
-        world.submit(ops.SendMessage("P", "work", 0, body, properties(number), ("10.0.0.1", 1), NOW_MS))
+        world.submit(SendMessage("P", "work", 0, body, properties(number), ("10.0.0.1", 1), NOW_MS))
     return world
 
 
@@ -68,9 +69,9 @@ def pulled(count: int) -> Callable[[], int]:
     def work() -> int:
         offset = found = 0
         while offset < count:
-            operation = ops.PullMessage("G", "work", 0, offset, 32, SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
+            operation = PullMessage("G", "work", 0, offset, 32, SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
             result = world.submit(operation).outcome
-            assert isinstance(result, ops.PullResult)
+            assert isinstance(result, PullResult)
             offset, found = result.next_begin_offset, found + len(result.records)
         return found
 

@@ -33,9 +33,11 @@ import reads_and_batches
 import special_topics
 import with_slaves
 from document import Table, options
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.message.receipt import Receipt
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed
+from rocketmq_testkit.emulator.operations.consume import AckMessage, ChangeInvisibleTime
 from world import FAR_MS, World, empty
 
 GOAL = 1.5
@@ -102,7 +104,7 @@ def pop_many(world: World, count: int) -> Callable[[], None]:
     return work
 
 
-def _with_receipts(world: World, count: int, operation: Callable[[Receipt], ops.Operation]) -> Callable[[], None]:
+def _with_receipts(world: World, count: int, operation: Callable[[Receipt], Operation]) -> Callable[[], None]:
     """Submit an operation for each of `count` popped messages."""
     world.send("work", count)
     receipts = world.receipts("work", count)
@@ -116,13 +118,13 @@ def _with_receipts(world: World, count: int, operation: Callable[[Receipt], ops.
 
 def ack(world: World, count: int) -> Callable[[], None]:
     """Acknowledge; the way through the timer into the revive topic is not measured."""
-    return _with_receipts(world, count, lambda it: ops.AckMessage("G", "work", 0, it.text(), it.queue_offset))
+    return _with_receipts(world, count, lambda it: AckMessage("G", "work", 0, it.text(), it.queue_offset))
 
 
 def change(world: World, count: int) -> Callable[[], None]:
     """Change the invisible duration."""
     return _with_receipts(
-        world, count, lambda it: ops.ChangeInvisibleTime("G", "work", 0, it.text(), it.queue_offset, FAR_MS)
+        world, count, lambda it: ChangeInvisibleTime("G", "work", 0, it.text(), it.queue_offset, FAR_MS)
     )
 
 
@@ -220,7 +222,7 @@ def leave(world: World, count: int) -> Callable[[], None]:
     def work() -> None:
         for channel in channels:
             channel.active = False
-            world.submit(ops.ChannelClosed(), channel)
+            world.submit(ChannelClosed(), channel)
 
     return work
 

@@ -2,8 +2,13 @@
 
 from collections.abc import Callable
 
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectCall
+from rocketmq_testkit.emulator.operations.base import Result
+from rocketmq_testkit.emulator.operations.consume import Notification, PeekMessage, PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.offsets import SearchOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
+from rocketmq_testkit.emulator.operations.views import ViewMessage
 from rocketmq_testkit.emulator.topic.topic_table import BATCH_QUEUE, QUEUE_TYPE
 from rocketmq_testkit.remoting.client import batch_body
 from world import BODY, FAR_MS, World
@@ -17,17 +22,17 @@ BRINGS_SUBSCRIPTION = 4
 """System flag of a pull with an inline subscription."""
 
 
-def answer(call: DirectCall) -> ops.Result:
+def answer(call: DirectCall) -> Result:
     """Return the result of an operation. Raises AssertionError for an error."""
-    assert isinstance(call.outcome, ops.Result), call.outcome
+    assert isinstance(call.outcome, Result), call.outcome
     return call.outcome
 
 
-def sent(world: World, topic: str, **properties: str) -> ops.SendResult:
+def sent(world: World, topic: str, **properties: str) -> SendResult:
     """Send a message and return the result with its offsets."""
-    message = ops.SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k", **properties}, ("10.0.0.1", 1), world.now_ms)
+    message = SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k", **properties}, ("10.0.0.1", 1), world.now_ms)
     stored = answer(world.submit(message))
-    assert isinstance(stored, ops.SendResult)
+    assert isinstance(stored, SendResult)
     return stored
 
 
@@ -36,7 +41,7 @@ def _batches(world: World, topic: str, properties: dict[str, str], count: int) -
 
     def work() -> None:
         for _ in range(count // TOGETHER):
-            whole = ops.SendMessage("P", topic, 0, body, dict(properties), ("10.0.0.1", 1), world.now_ms, batch=True)
+            whole = SendMessage("P", topic, 0, body, dict(properties), ("10.0.0.1", 1), world.now_ms, batch=True)
             answer(world.submit(whole))
 
     return work
@@ -50,8 +55,8 @@ def batch(world: World, count: int) -> Work:
 def whole_batch(world: World, count: int) -> Work:
     """Send batches that are stored as one record; the time is per message."""
     name = f"whole-{next(world.names)}"
-    config = ops.TopicConfig(name, 1, 1, attributes={QUEUE_TYPE: BATCH_QUEUE})
-    answer(world.submit(ops.CreateTopic(config)))
+    config = TopicConfig(name, 1, 1, attributes={QUEUE_TYPE: BATCH_QUEUE})
+    answer(world.submit(CreateTopic(config)))
     return _batches(world, name, {"UNIQ_KEY": "k"}, count)
 
 
@@ -61,7 +66,7 @@ def sent_back(world: World, count: int) -> Work:
 
     def work() -> None:
         for offset in offsets:
-            answer(world.submit(ops.SendMessageBack("G", offset, 3)))
+            answer(world.submit(SendMessageBack("G", offset, 3)))
 
     return work
 
@@ -74,8 +79,8 @@ def pulled_by_an_expression(world: World, count: int) -> Work:
 
     def work() -> None:
         for offset in range(0, count, TOGETHER):
-            pull = ops.PullMessage("G", name, 0, offset, 1, BRINGS_SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
-            assert isinstance(answer(world.submit(pull)), ops.PullResult)
+            pull = PullMessage("G", name, 0, offset, 1, BRINGS_SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
+            assert isinstance(answer(world.submit(pull)), PullResult)
 
     return work
 
@@ -86,7 +91,7 @@ def peeked(world: World, count: int) -> Work:
 
     def work() -> None:
         for _ in range(count):
-            answer(world.submit(ops.PeekMessage("G", "work", 0, 1)))
+            answer(world.submit(PeekMessage("G", "work", 0, 1)))
 
     return work
 
@@ -97,7 +102,7 @@ def notified(world: World, count: int) -> Work:
 
     def work() -> None:
         for _ in range(count):
-            call = world.submit(ops.Notification(f"G{next(world.names)}", name, 0, FAR_MS, world.now_ms))
+            call = world.submit(Notification(f"G{next(world.names)}", name, 0, FAR_MS, world.now_ms))
             world.send(name)
             answer(call)
 
@@ -110,7 +115,7 @@ def viewed(world: World, count: int) -> Work:
 
     def work() -> None:
         for _ in range(count):
-            answer(world.submit(ops.ViewMessage(offset)))
+            answer(world.submit(ViewMessage(offset)))
 
     return work
 
@@ -121,7 +126,7 @@ def searched(world: World, count: int) -> Work:
     for _ in range(count):
         world.send("work")
         clock.advance_to(clock.now_ms + 1)
-    operations = [ops.SearchOffset("work", 0, begin_ms + number, False) for number in range(count)]
+    operations = [SearchOffset("work", 0, begin_ms + number, False) for number in range(count)]
 
     def work() -> None:
         for operation in operations:

@@ -16,7 +16,9 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.gate import Call
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import ChannelClosed, Operation, SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.server.dispatcher import BrokerNode, RemotingService

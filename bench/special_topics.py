@@ -9,10 +9,21 @@ from collections.abc import Callable
 from itertools import count as numbers
 
 from reads_and_batches import answer
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import (
+    CreateStaticTopic,
+    CreateTopic,
+    DeleteTopic,
+    QueueMapping,
+    QueuePart,
+    TopicConfig,
+)
 from world import BODY, FAR_MS, START_MS, World
 
 LIGHT, DISPATCHED, STATIC, COMPACTED = 10_000, 200_000, 10_000, 100_000
@@ -58,7 +69,7 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
         dispatch(world, number % light, (number + 1) % light)
     for number in range(max(static, BUSY)):
         static_topic(world, f"static-{number}")
-    answer(world.submit(ops.CreateTopic(ops.TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
+    answer(world.submit(CreateTopic(TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
     for number in range(compacted):
         send(world, "compacted", KEYS=f"k{number % KEYS}")
     # The pulls and the wait run the compaction before the measurement.
@@ -68,18 +79,18 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
     return world
 
 
-def send(world: World, topic: str, **properties: str) -> ops.SendResult:
+def send(world: World, topic: str, **properties: str) -> SendResult:
     """Send a message to queue 0."""
     own = {"UNIQ_KEY": "k", **properties}
-    stored = answer(world.submit(ops.SendMessage("P", topic, 0, BODY, own, ("10.0.0.1", 1), world.now_ms)))
-    assert isinstance(stored, ops.SendResult)
+    stored = answer(world.submit(SendMessage("P", topic, 0, BODY, own, ("10.0.0.1", 1), world.now_ms)))
+    assert isinstance(stored, SendResult)
     return stored
 
 
-def pull(world: World, topic: str, offset: int) -> ops.PullResult:
+def pull(world: World, topic: str, offset: int) -> PullResult:
     """Pull 32 messages of queue 0."""
     found = answer(world.pull(topic, offset))
-    assert isinstance(found, ops.PullResult)
+    assert isinstance(found, PullResult)
     return found
 
 
@@ -151,7 +162,7 @@ def light_committed(world: World, count: int) -> Work:
     def work() -> None:
         for number in range(count):
             name = light_queue(number % BUSY)
-            answer(world.submit(ops.UpdateConsumerOffset(name, name, 0, number)))
+            answer(world.submit(UpdateConsumerOffset(name, name, 0, number)))
 
     return work
 
@@ -165,27 +176,27 @@ def static_topic(world: World, topic: str) -> None:
     One has moved from the first broker to the other; the other is only at the first broker.
     """
     here, there = world.engine.brokers
-    config = ops.TopicConfig(topic, 2, 2)
-    map_queues(world, here, config, 1, {0: [ops.QueuePart(0, 0, here.name, 0)]})
+    config = TopicConfig(topic, 2, 2)
+    map_queues(world, here, config, 1, {0: [QueuePart(0, 0, here.name, 0)]})
     for _ in range(MOVED_AT):
         send(world, topic)
-    moved = [ops.QueuePart(0, 0, here.name, 0, 0, MOVED_AT), ops.QueuePart(1, 0, there.name, GOES_ON_AT)]
-    stays = [ops.QueuePart(0, 1, here.name, 0)]
+    moved = [QueuePart(0, 0, here.name, 0, 0, MOVED_AT), QueuePart(1, 0, there.name, GOES_ON_AT)]
+    stays = [QueuePart(0, 1, here.name, 0)]
     for broker in (there, here):
         map_queues(world, broker, config, 2, {0: moved, 1: stays})
 
 
 def map_queues(
-    world: World, broker: Broker, config: ops.TopicConfig, epoch: int, parts: dict[int, list[ops.QueuePart]]
+    world: World, broker: Broker, config: TopicConfig, epoch: int, parts: dict[int, list[QueuePart]]
 ) -> None:
     """Store a mapping of logical queues at a broker."""
-    mapping = ops.QueueMapping(config.topic_name, len(parts), broker.name, epoch, dict(parts))
-    world.engine.ask(broker, ops.CreateStaticTopic(config, mapping, False))
+    mapping = QueueMapping(config.topic_name, len(parts), broker.name, epoch, dict(parts))
+    world.engine.ask(broker, CreateStaticTopic(config, mapping, False))
 
 
 def static_routes(world: World, count: int) -> Work:
     """Query routes of static topics."""
-    operations = [ops.GetRouteInfo(f"static-{number % BUSY}") for number in range(count)]
+    operations = [GetRouteInfo(f"static-{number % BUSY}") for number in range(count)]
 
     def work() -> None:
         for operation in operations:
@@ -199,7 +210,7 @@ def static_sent(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            operation = ops.SendMessage(
+            operation = SendMessage(
                 "P", f"static-{number % BUSY}", 1, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), world.now_ms
             )
             answer(world.submit(operation))
@@ -213,9 +224,9 @@ def static_pulled(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            operation = ops.PullMessage("G", f"static-{number % BUSY}", 0, 0, PULLED, 4, 0, 0, 0, "*", "TAG")
+            operation = PullMessage("G", f"static-{number % BUSY}", 0, 0, PULLED, 4, 0, 0, 0, "*", "TAG")
             found = world.engine.ask(leader, operation)
-            assert isinstance(found, ops.PullResult)
+            assert isinstance(found, PullResult)
             assert len(found.records) == MOVED_AT
 
     return work
@@ -227,7 +238,7 @@ def static_asked(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            world.engine.ask(leader, ops.GetMaxOffset(f"static-{number % BUSY}", 0))
+            world.engine.ask(leader, GetMaxOffset(f"static-{number % BUSY}", 0))
 
     return work
 
@@ -240,7 +251,7 @@ def static_made(world: World, count: int) -> Work:
         for name in names:
             static_topic(world, name)
             for broker in world.engine.brokers:
-                world.engine.ask(broker, ops.DeleteTopic(name))
+                world.engine.ask(broker, DeleteTopic(name))
 
     return work
 

@@ -6,10 +6,11 @@ The rows of `bench/growth.py` about slaves. The full emulator holds 1,000,000 me
 from collections.abc import Callable
 
 from reads_and_batches import answer
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from world import BODY, START_MS, World
 
 STORED, TOPICS = 1_000_000, 16
@@ -55,7 +56,7 @@ def sent(world: World, count: int, **more: str) -> Work:
 
     def work() -> None:
         for _ in range(count):
-            answer(world.submit(ops.SendMessage("P", "work", 0, BODY, {**properties}, ("10.0.0.1", 1), world.now_ms)))
+            answer(world.submit(SendMessage("P", "work", 0, BODY, {**properties}, ("10.0.0.1", 1), world.now_ms)))
 
     return work
 
@@ -89,7 +90,7 @@ def pulled(world: World, count: int) -> Work:
 
     def work() -> None:
         for offset in range(first, first + count, PULLED):
-            pull = ops.PullMessage("G", "work", 0, offset, PULLED, 4, 0, 0, 0, "*", "TAG")
+            pull = PullMessage("G", "work", 0, offset, PULLED, 4, 0, 0, 0, "*", "TAG")
             assert world.engine.ask(slave, pull)
 
     return work
@@ -102,7 +103,7 @@ def woken(world: World, count: int) -> Work:
     def work() -> None:
         for _ in range(count):
             end = slave.store.max_offset("work", 0)
-            pull = ops.PullMessage("G", "work", 0, end, PULLED, 6, 0, 15_000, 0, "*", "TAG")
+            pull = PullMessage("G", "work", 0, end, PULLED, 6, 0, 15_000, 0, "*", "TAG")
             call = world.engine.submit(slave, pull)
             world.send("work")
             answer(call)

@@ -6,25 +6,37 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 
 from .cluster.broker import MASTER_ID, Broker
 from .cluster.name_server import NameServer
 from .cluster.replica import Replica
 from .config import BrokerConfig, EmulationConfig, NamesrvConfig
 from .gate.effects import Effect
-from .gate.gate import Channel, Gate, Node, Outcome
+from .gate.gate import Call, Channel, Gate, Node, Outcome
 from .gate.journal import Journal
 from .kernel.errors import EngineError
 from .kernel.random_streams import Chance
 from .kernel.scheduler import Scheduler
-from .operations import Operation, Result
+from .operations.base import Operation, Result
 from .snapshot.durable_state import BrokerState, EngineState
 
 
 def raise_bug(bug: BaseException) -> None:
     """Re-raise a bug of the emulator itself; the default for `report_bug`."""
     raise bug
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """Functions of an engine's owner that the engine calls."""
+
+    ahead_ms: Callable[[], int] = lambda: 0
+    """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
+    on_configured: Callable[[], None] = lambda: None
+    """Called after configuration keys of a broker have changed."""
+    on_missing_topic: Callable[[Call, str], None] = lambda call, topic: None
+    """Called with each request for the route of a topic that does not exist."""
 
 
 class DirectChannel:
@@ -85,6 +97,7 @@ class Engine:
         seed: int | None = None,
         now_ms: int | None = None,
         report_bug: Callable[[BaseException], None] = raise_bug,
+        callbacks: Callbacks | None = None,
         state: EngineState | None = None,
     ) -> None:
         state = state or EngineState()
@@ -92,19 +105,29 @@ class Engine:
         self.scheduler = Scheduler(state.now_ms if now_ms is None else now_ms)
         self.chance = Chance(state.seed, state.streams) if seed is None else Chance(seed)
         self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
-        self.gate = Gate(self.scheduler, self.journal, report_bug)
-        self.brokers = [
-            Broker(config, self.emulation, self.scheduler, self.chance, self.journal, self.gate, left)
-            for config, left in _with_state(brokers, state.brokers)
-        ]
+        callbacks = callbacks or Callbacks()
+        self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms)
+        self.brokers: list[Broker] = []
         self.name_server = NameServer(
-            namesrv or state.namesrv, self.emulation, self.scheduler, self.brokers, state.values
+            config=namesrv or state.namesrv,
+            emulation=self.emulation,
+            scheduler=self.scheduler,
+            brokers=self.brokers,
+            values=state.values,
+            on_missing_topic=callbacks.on_missing_topic,
         )
-        for broker in self.brokers:
-            broker.topics.on_change = partial(self.name_server.topic_registered, broker)
-            broker.topics.on_delete = partial(self.name_server.topic_deleted, broker)
-            broker.peer = self.broker
-            broker.read_queues = self.name_server.read_queues
+        for config, left in _with_state(brokers, state.brokers):
+            broker = Broker(
+                config=config,
+                emulation=self.emulation,
+                scheduler=self.scheduler,
+                chance=self.chance,
+                gate=self.gate,
+                name_server=self.name_server,
+                on_configured=callbacks.on_configured,
+                state=left,
+            )
+            self.brokers.append(broker)
         self._replicas = [
             Replica(master, slave)
             for slave in self.brokers

@@ -79,7 +79,7 @@ class MessagingService:
         client = SessionChannel(metadata.get(CLIENT_ID) or "{}:{}".format(*facts.peer), facts.peer, None).channel_id
         label = "CONNECTION" if head is None else head.path.removeprefix(SERVICE)
         outcome = Rejection(call.code, call.name, call.text)
-        proxy.engine.gate.refused(NODE, client, label, raw_request(metadata, None), outcome)
+        proxy.engine.gate.refused(NODE, client, label, raw_request(metadata, None), outcome=outcome)
 
     def forget_clients(self) -> None:
         """Discard all clients without any follow-up, as in a crash of the proxy."""

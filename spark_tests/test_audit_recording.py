@@ -11,26 +11,26 @@ from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
     BatchAck,
     BatchAckMessage,
     ChangeInvisibleTime,
-    ConsumerData,
-    EndTransaction,
-    Heartbeat,
-    Operation,
     PopMessage,
     PopResult,
     PullMessage,
     PullResult,
+    bit_set,
+)
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import (
+    EndTransaction,
     RecallMessage,
     SendMessage,
     SendMessageBack,
     SendResult,
-    SubscriptionData,
-    UpdateConsumerOffset,
-    bit_set,
 )
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host.host import Host
@@ -276,7 +276,7 @@ def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
     def refuse(host: Host, operation: Operation) -> None:
         broker = host.engine.brokers[0]
         host.engine.gate.refuse(broker, DirectCall(DirectChannel("client")), operation, busy)
-        host.engine.gate.refused("proxy", "grpc:client", "AckMessage", RawRequest({"group.name": "shop"}), busy)
+        host.engine.gate.refused("proxy", "grpc:client", "AckMessage", RawRequest({"group.name": "shop"}), outcome=busy)
 
     rocketmq.run_in_loop(
         lambda host: refuse(host, PopMessage("late", "orders", -1, 8, INVISIBLE_MS, 0, 0, 0, "TAG", "*"))

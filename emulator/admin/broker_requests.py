@@ -2,13 +2,21 @@
 
 from collections.abc import Callable
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig, ConfigError
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.stored_record import store_timestamp
-from ..operations import Done, GetBrokerConfig, GetBrokerRuntimeInfo, RuntimeInfoResult, TextResult, UpdateBrokerConfig
+from ..operations.base import Done
+from ..operations.cluster import (
+    GetBrokerConfig,
+    GetBrokerRuntimeInfo,
+    RuntimeInfoResult,
+    TextResult,
+    UpdateBrokerConfig,
+)
 from ..overload.request_pools import Pool, RequestPools
 from ..store.message_store import MessageStore
 
@@ -28,6 +36,7 @@ class BrokerAdministration:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
@@ -46,10 +55,12 @@ class BrokerAdministration:
         self._version_timestamp = scheduler.now_ms
         self._black_list = ALWAYS_BLACK.union(config.config_black_list.split(";"))
 
+    @handles(GetBrokerConfig)
     def get_config(self, call: Call, operation: GetBrokerConfig) -> TextResult:
         """Return all keys in properties format."""
         return TextResult(self._config.as_text(), self._version_counter, self._version_timestamp)
 
+    @handles(UpdateBrokerConfig)
     def update_config(self, call: Call, operation: UpdateBrokerConfig) -> Done:
         """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value): none changes."""
         if self._black_list & operation.properties.keys():
@@ -66,6 +77,7 @@ class BrokerAdministration:
         self._version_timestamp = self._scheduler.now_ms
         return Done()
 
+    @handles(GetBrokerRuntimeInfo)
     def runtime_info(self, call: Call, operation: GetBrokerRuntimeInfo) -> RuntimeInfoResult:
         """Return the runtime info table that mqadmin shows for a broker."""
         now, log = self._scheduler.now_ms, self._store.log

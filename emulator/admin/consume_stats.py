@@ -1,22 +1,21 @@
 """Subscriptions of groups, and their lag in time. Source: AdminBrokerProcessor (5.3.3)."""
 
+from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
-from ..gate.gate import Call, Handlers
-from ..group.offset_table import Offsets
+from ..gate.gate import Call
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
-from ..operations import (
+from ..operations.clients import MessageQueue
+from ..operations.groups import (
     ConsumeTimeSpanResult,
-    MessageQueue,
     QueryConsumeTimeSpan,
     QuerySubscription,
     QueueTimeSpan,
     SubscriptionResult,
 )
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
 
 
 class Consumption:
@@ -24,29 +23,26 @@ class Consumption:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        store: MessageStore,
-        topics: Topics,
+        tables: BrokerTables,
         clients: Clients,
-        offsets: Offsets,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._store = store
-        self._topics = topics
+        self._store = tables.store
+        self._topics = tables.topics
         self._clients = clients
-        self._offsets = offsets
+        self._offsets = tables.offsets
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {QuerySubscription: self.subscription, QueryConsumeTimeSpan: self.time_span}
-
+    @handles(QuerySubscription)
     def subscription(self, call: Call, operation: QuerySubscription) -> SubscriptionResult:
         """Return the subscription of an online group to a topic."""
         group, topic = operation.group, operation.topic
         return SubscriptionResult(group, topic, self._clients.subscription(group, topic))
 
+    @handles(QueryConsumeTimeSpan)
     def time_span(self, call: Call, operation: QueryConsumeTimeSpan) -> ConsumeTimeSpanResult:
         """Return how far a group lags in time on each queue. Errors: TOPIC_NOT_EXIST."""
         config = self._topics.find(operation.topic)

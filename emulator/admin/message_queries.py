@@ -4,15 +4,16 @@ The key index is built on demand, from where the last build ended, so that sends
 Source: QueryMessageProcessor, IndexService, AdminBrokerProcessor.queryConsumeQueue (5.3.3).
 """
 
+from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
 from ..filter.message_filter import SqlError, filter_of
-from ..gate.gate import Call, Handlers
+from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import properties as props
 from ..message import stored_record as records
-from ..operations import (
+from ..operations.views import (
     MessagesResult,
     QueryConsumeQueue,
     QueryConsumeQueueResult,
@@ -100,14 +101,7 @@ class Views:
         self._clients = clients
         self.index = KeyIndex(config, store)
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {
-            ViewMessage: self.view,
-            QueryMessage: self.query,
-            QueryConsumeQueue: self.query_consume_queue,
-        }
-
+    @handles(ViewMessage)
     def view(self, call: Call, operation: ViewMessage) -> MessagesResult:
         """Return the bytes at a physical offset as a record; offset 0 means the first stored record.
 
@@ -120,6 +114,7 @@ class Views:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {operation.offset}")
         return MessagesResult([record])
 
+    @handles(QueryMessage)
     def query(self, call: Call, operation: QueryMessage) -> MessagesResult:
         """Return the newest messages with a key, oldest first. Errors: QUERY_NOT_FOUND, SYSTEM_ERROR (number < 0)."""
         wanted = self._config.default_query_max_num if operation.unique_key else operation.max_num
@@ -135,6 +130,7 @@ class Views:
             raise EngineError(ResponseCode.QUERY_NOT_FOUND, "can not find message, maybe time range not correct")
         return MessagesResult(present, self.index.last_timestamp, self.index.last_physical_offset)
 
+    @handles(QueryConsumeQueue)
     def query_consume_queue(self, call: Call, operation: QueryConsumeQueue) -> QueryConsumeQueueResult:
         """Return units of a consume queue from an index on.
 

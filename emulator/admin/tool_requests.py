@@ -4,17 +4,18 @@ A broker here has no controller, no database and no files; it responds like a re
 Source: AdminBrokerProcessor (5.3.3).
 """
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call, Handlers
+from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import parse_integer
 from ..kernel.response_code import ResponseCode
-from ..operations import (
+from ..operations.base import Done
+from ..operations.tools import (
     BrokerStatsItem,
     BrokerStatsResult,
     CheckQueueProgress,
     CleanUnusedTopic,
-    Done,
     ExportConfigToJson,
     GetBrokerEpochCache,
     ResetMasterFlushOffset,
@@ -36,18 +37,7 @@ class BrokerTools:
         self._store = store
         self._topics = topics
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {
-            ViewBrokerStats: self.view_stats,
-            CleanUnusedTopic: self.clean_unused_topics,
-            ExportConfigToJson: self.export_config,
-            CheckQueueProgress: self.check_queues,
-            ResetMasterFlushOffset: self.reset_master_flush_offset,
-            GetBrokerEpochCache: self.epoch_cache,
-            SetCommitLogReadMode: self.set_read_mode,
-        }
-
+    @handles(ViewBrokerStats)
     def view_stats(self, call: Call, operation: ViewBrokerStats) -> BrokerStatsResult:
         """Return the statistics of a name and key. Errors: SYSTEM_ERROR if they were never recorded."""
         name, key, now = operation.stats_name, operation.stats_key, self._store.now_ms
@@ -59,11 +49,13 @@ class BrokerTools:
         of_bytes = name is not None and name.endswith("_SIZE")
         return BrokerStatsResult(*(BrokerStatsItem(*each) for each in item.snapshots(now, size=of_bytes)))
 
+    @handles(CleanUnusedTopic)
     def clean_unused_topics(self, call: Call, operation: CleanUnusedTopic) -> Done:
         """Delete the queues of topics that do not exist (any more); those of light queues stay."""
         self._store.forget_unknown(self._topics.find, self._topics.is_system)
         return Done()
 
+    @handles(ExportConfigToJson)
     def export_config(self, call: Call, operation: ExportConfigToJson) -> Done:
         """Check the types; there is no database to export. Errors: SYSTEM_ERROR (unknown type)."""
         for each in operation.types.split(";"):
@@ -73,18 +65,22 @@ class BrokerTools:
                 )
         return Done("export done.")
 
+    @handles(CheckQueueProgress)
     def check_queues(self, call: Call, operation: CheckQueueProgress) -> Done:
         """Return at once; upstream writes the results of this check only to its log."""
         return Done()
 
+    @handles(ResetMasterFlushOffset)
     def reset_master_flush_offset(self, call: Call, operation: ResetMasterFlushOffset) -> Done:
         """Return at once: only upstream's slaves store this offset, for a controller."""
         return Done()
 
+    @handles(GetBrokerEpochCache)
     def epoch_cache(self, call: Call, operation: GetBrokerEpochCache) -> Done:
         """Raise SYSTEM_ERROR: there is no controller."""
         raise EngineError(ResponseCode.SYSTEM_ERROR, "this request only for controllerMode ")
 
+    @handles(SetCommitLogReadMode)
     def set_read_mode(self, call: Call, operation: SetCommitLogReadMode) -> Done:
         """Set whether the commit log is read ahead. Errors: INVALID_PARAMETER (unknown mode), SYSTEM_ERROR."""
         if operation.mode is None:

@@ -2,56 +2,56 @@
 
 from dataclasses import replace
 
+from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.group_table import Groups
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import names
-from ..operations import (
+from ..operations.base import Done
+from ..operations.clients import MessageQueue
+from ..operations.cluster import TopicListResult
+from ..operations.groups import (
     BrokerConsumeStatsResult,
     CloneGroupOffset,
     ConsumeStatsResult,
     CreateGroup,
     CreateGroups,
-    CreateTopic,
-    CreateTopics,
     DeleteGroup,
-    DeleteTopic,
-    Done,
     GetAllGroups,
-    GetAllTopics,
     GetBrokerConsumeStats,
-    GetBrokerTopicList,
     GetConsumeStats,
     GetGroup,
-    GetTopicConfig,
-    GetTopicStats,
     GroupForbiddenResult,
     GroupListResult,
     GroupResult,
     GroupsResult,
-    MessageQueue,
     OffsetWrapper,
     QueryGroupsOfTopic,
     QueryTopicsOfGroup,
+    UpdateGroupForbidden,
+)
+from ..operations.topics import (
+    CreateTopic,
+    CreateTopics,
+    DeleteTopic,
+    GetAllTopics,
+    GetBrokerTopicList,
+    GetTopicConfig,
+    GetTopicStats,
     TopicConfig,
-    TopicListResult,
     TopicOffset,
     TopicResult,
     TopicsResult,
     TopicStatsResult,
-    UpdateGroupForbidden,
 )
 from ..pop.consumer_order_info import Orders
 from ..pop.pop_inflight_counter import PopInFlight
 from ..pull.slow_group_guard import SlowReaders
 from ..schedule.timer_metrics import TimerMetrics
 from ..static_topic.queue_mappings import QueueMappings
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
 
 
 class TopicAdministration:
@@ -59,10 +59,9 @@ class TopicAdministration:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
-        store: MessageStore,
-        topics: Topics,
-        offsets: Offsets,
+        tables: BrokerTables,
         orders: Orders,
         in_flight: PopInFlight,
         slow_readers: SlowReaders,
@@ -70,15 +69,16 @@ class TopicAdministration:
         mappings: QueueMappings,
     ) -> None:
         self._config = config
-        self._store = store
-        self._topics = topics
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._offsets = tables.offsets
         self._orders = orders
         self._in_flight = in_flight
         self._slow_readers = slow_readers
         self._timer_metrics = timer_metrics
         self._mappings = mappings
 
+    @handles(CreateTopic)
     def create(self, call: Call, operation: CreateTopic) -> Done:
         """Create or change a topic. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
         self._put(operation)
@@ -89,6 +89,7 @@ class TopicAdministration:
         name, queues = config.topic_name, config.read_queue_nums
         self._orders.forget_topic(name, queues)
 
+    @handles(CreateTopics)
     def create_all(self, call: Call, operation: CreateTopics) -> Done:
         """Create or change topics, none if a name or a number of queues is bad.
 
@@ -101,6 +102,7 @@ class TopicAdministration:
             self._put(each)
         return Done()
 
+    @handles(DeleteTopic)
     def delete(self, call: Call, operation: DeleteTopic) -> Done:
         """Delete a topic with its queues, offsets and pop retry topics; an unknown topic is not an error.
 
@@ -126,6 +128,7 @@ class TopicAdministration:
             self._slow_readers.forget_topic(name)
         return Done()
 
+    @handles(GetTopicConfig)
     def get(self, call: Call, operation: GetTopicConfig) -> TopicResult:
         """Return the configuration of a topic. Errors: TOPIC_NOT_EXIST."""
         found = self._topics.find(operation.topic)
@@ -133,6 +136,7 @@ class TopicAdministration:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {operation.topic}")
         return TopicResult(found, self._mappings.table.get(operation.topic) if operation.with_mapping else None)
 
+    @handles(GetAllTopics)
     def all(self, call: Call, operation: GetAllTopics) -> TopicsResult:
         """Return the whole topic table."""
         topics, mappings = self._topics, self._mappings
@@ -144,10 +148,12 @@ class TopicAdministration:
             (mappings.version_counter, mappings.version_timestamp),
         )
 
+    @handles(GetBrokerTopicList)
     def system(self, call: Call, operation: GetBrokerTopicList) -> TopicListResult:
         """Return the names of the system topics."""
         return TopicListResult(sorted(self._topics.system))
 
+    @handles(GetTopicStats)
     def stats(self, call: Call, operation: GetTopicStats) -> TopicStatsResult:
         """Return minimum and maximum offset of each queue. Errors: TOPIC_NOT_EXIST."""
         topic = operation.topic
@@ -169,12 +175,10 @@ class GroupAdministration:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
+        tables: BrokerTables,
         clients: Clients,
-        offsets: Offsets,
         orders: Orders,
         in_flight: PopInFlight,
         slow_readers: SlowReaders,
@@ -182,21 +186,23 @@ class GroupAdministration:
     ) -> None:
         self._config = config
         self._mappings = mappings
-        self._store = store
-        self._topics = topics
-        self._groups = groups
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
         self._clients = clients
-        self._offsets = offsets
+        self._offsets = tables.offsets
         self._orders = orders
         self._in_flight = in_flight
         self._slow_readers = slow_readers
 
+    @handles(CreateGroup)
     def create(self, call: Call, operation: CreateGroup) -> Done:
         """Create or change a group; as upstream, its name is not checked. Errors: INVALID_PARAMETER."""
         self._topics.check_queue_nums("retryQueueNums", operation.config.retry_queue_nums)
         self._groups.put(operation.config)
         return Done()
 
+    @handles(CreateGroups)
     def create_all(self, call: Call, operation: CreateGroups) -> Done:
         """Create or change groups; none if one is invalid. Errors: INVALID_PARAMETER."""
         for each in operation.groups:
@@ -205,6 +211,7 @@ class GroupAdministration:
             self.create(call, each)
         return Done()
 
+    @handles(DeleteGroup)
     def delete(self, call: Call, operation: DeleteGroup) -> Done:
         """Delete a group, and its offsets if `clean_offset` is set."""
         self._groups.delete(operation.group)
@@ -216,6 +223,7 @@ class GroupAdministration:
         self._slow_readers.forget_group(operation.group)
         return Done()
 
+    @handles(GetGroup)
     def get(self, call: Call, operation: GetGroup) -> GroupResult:
         """Return a group, creating it if that is allowed. Errors: SUBSCRIPTION_GROUP_NOT_EXIST."""
         found = self._groups.find_or_create(operation.group)
@@ -223,10 +231,12 @@ class GroupAdministration:
             raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker")
         return GroupResult(found)
 
+    @handles(GetAllGroups)
     def all(self, call: Call, operation: GetAllGroups) -> GroupsResult:
         """Return the whole group table."""
         return GroupsResult(dict(self._groups.table), self._groups.version_counter, self._groups.version_timestamp)
 
+    @handles(GetConsumeStats)
     def stats(self, call: Call, operation: GetConsumeStats) -> ConsumeStatsResult:
         """Return the progress of a group by queue; empty for an unknown group."""
         group = operation.consumer_group
@@ -245,6 +255,7 @@ class GroupAdministration:
             consume_tps += self._store.stats.by_name.got_tps(topic, group, self._store.now_ms)
         return ConsumeStatsResult(found, consume_tps)
 
+    @handles(GetBrokerConsumeStats)
     def all_stats(self, call: Call, operation: GetBrokerConsumeStats) -> BrokerConsumeStatsResult:
         """Return the progress of each group, for topics in which it has offsets and which it may consume."""
         found: dict[str, list[ConsumeStatsResult]] = {}
@@ -281,6 +292,7 @@ class GroupAdministration:
             timestamp = self._store.store_timestamp(queue, consumed - 1)
         return OffsetWrapper(queue.max_offset if queue is not None else 0, consumed, pulled, timestamp)
 
+    @handles(UpdateGroupForbidden)
     def forbidden(self, call: Call, operation: UpdateGroupForbidden) -> GroupForbiddenResult:
         """Forbid a group to read a topic, or allow it, and return the result; neither has to exist."""
         group, topic = operation.group, operation.topic
@@ -290,6 +302,7 @@ class GroupAdministration:
             self._groups.allow(group)
         return GroupForbiddenResult(group, topic, self._groups.may_read(group, topic))
 
+    @handles(QueryGroupsOfTopic)
     def groups_of_topic(self, call: Call, operation: QueryGroupsOfTopic) -> GroupListResult:
         """Return the groups that consume a topic: those online and those with offsets."""
         names_found = [
@@ -298,10 +311,12 @@ class GroupAdministration:
         ]
         return GroupListResult(list(dict.fromkeys(names_found)))
 
+    @handles(QueryTopicsOfGroup)
     def topics_of_group(self, call: Call, operation: QueryTopicsOfGroup) -> TopicListResult:
         """Return the topics in which a group has offsets."""
         return TopicListResult(self._offsets.topics_of(operation.group))
 
+    @handles(CloneGroupOffset)
     def clone_offset(self, call: Call, operation: CloneGroupOffset) -> Done:
         """Copy a group's offsets of a topic to another group; as upstream, a blank topic copies nothing.
 

@@ -6,10 +6,12 @@ Source: AdminBrokerProcessor, AuthorizationMetadataManagerImpl, AclConverter (5.
 
 from ipaddress import IPv4Interface, ip_address, ip_interface
 
-from ..gate.gate import Call, Handlers
+from ..assembly.handlers import handles
+from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import AclResult, AclsResult, DeleteAcl, Done, GetAcl, ListAcls, PolicyEntry, PolicyInfo, PutAcl
+from ..operations.base import Done
+from ..operations.users import AclResult, AclsResult, DeleteAcl, GetAcl, ListAcls, PolicyEntry, PolicyInfo, PutAcl
 from .policies import Action, Decision, Entry, Policy, PolicyType, Resource, Rights, by_name
 from .user_table import Accounts, User, nowhere, refused
 
@@ -22,15 +24,7 @@ class UserRights:
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {
-            PutAcl: self.put,
-            DeleteAcl: self.delete,
-            GetAcl: self.get,
-            ListAcls: self.all,
-        }
-
+    @handles(PutAcl)
     def put(self, call: Call, operation: PutAcl) -> Done:
         """Grant policies to a user. Raises NO_PERMISSION for an invalid policy or user, SYSTEM_ERROR."""
         username = _user(operation.own_subject)
@@ -48,6 +42,7 @@ class UserRights:
         user.rights = Rights(tuple(policies)) if user.rights is None else user.rights.updated(policies)
         return Done()
 
+    @handles(DeleteAcl)
     def delete(self, call: Call, operation: DeleteAcl) -> Done:
         """Delete policies of a user. Raises NO_PERMISSION (no or unknown subject, no policies), SYSTEM_ERROR."""
         username = _user(operation.subject)
@@ -63,6 +58,7 @@ class UserRights:
         user.rights = left if left and left.policies else None
         return Done()
 
+    @handles(GetAcl)
     def get(self, call: Call, operation: GetAcl) -> AclResult:
         """Return the policies of a user. Raises NO_PERMISSION (unknown subject), SYSTEM_ERROR."""
         username = _user(operation.subject)
@@ -77,6 +73,7 @@ class UserRights:
         rights = self._known(username).rights
         return AclResult(username, None if rights is None else _shown(rights))
 
+    @handles(ListAcls)
     def all(self, call: Call, operation: ListAcls) -> AclsResult:
         """Return the policies of all users that match the filters. Raises SYSTEM_ERROR."""
         self._must_keep(_NOT_CONFIGURED)

@@ -4,11 +4,12 @@ A request is validated first, as in upstream. A valid one then fails if no metad
 Source: AdminBrokerProcessor, AuthenticationMetadataManagerImpl (5.3.3).
 """
 
-from ..gate.gate import Call, Handlers
+from ..assembly.handlers import handles
+from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import CreateUser, DeleteUser, Done, GetUser, ListUsers, UpdateUser, UserInfo, UserResult, UsersResult
-from .acl_requests import UserRights
+from ..operations.base import Done
+from ..operations.users import CreateUser, DeleteUser, GetUser, ListUsers, UpdateUser, UserInfo, UserResult, UsersResult
 from .policies import by_name
 from .user_table import Accounts, User, UserStatus, UserType, nowhere, refused
 
@@ -23,17 +24,7 @@ class Users:
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation, including ACL requests."""
-        return {
-            **UserRights(self._accounts).handlers(),
-            CreateUser: self.create,
-            UpdateUser: self.update,
-            DeleteUser: self.delete,
-            GetUser: self.get,
-            ListUsers: self.all,
-        }
-
+    @handles(CreateUser)
     def create(self, call: Call, operation: CreateUser) -> Done:
         """Create a user.
 
@@ -54,6 +45,7 @@ class Users:
         users[user.username] = user
         return Done()
 
+    @handles(UpdateUser)
     def update(self, call: Call, operation: UpdateUser) -> Done:
         """Change a user.
 
@@ -71,6 +63,7 @@ class Users:
         user.status = by_name(UserStatus, info.user_status) or user.status
         return Done()
 
+    @handles(DeleteUser)
     def delete(self, call: Call, operation: DeleteUser) -> Done:
         """Delete a user and its policies. Raises NO_PERMISSION (blank name, super user), SYSTEM_ERROR."""
         user = self._find(operation.username)
@@ -81,6 +74,7 @@ class Users:
                 raise nowhere()  # after the deletion, as in upstream
         return Done()
 
+    @handles(GetUser)
     def get(self, call: Call, operation: GetUser) -> UserResult:
         """Return a user. Raises INVALID_PARAMETER (blank name), SYSTEM_ERROR."""
         username = operation.username or ""
@@ -90,6 +84,7 @@ class Users:
         user = self._accounts.users.get(username)
         return UserResult(username, None if user is None else _shown(user))
 
+    @handles(ListUsers)
     def all(self, call: Call, operation: ListUsers) -> UsersResult:
         """List users whose names contain a text. Raises SYSTEM_ERROR."""
         self._must_keep()

@@ -5,25 +5,22 @@ Source: QueryAssignmentProcessor, AllocateMessageQueueAveragely, AllocateMessage
 
 from collections.abc import Callable
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call, Handlers
+from ..gate.gate import Call
 from ..group.group_table import Groups
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import names
-from ..operations import (
-    AssignmentResult,
-    Done,
-    GetAllMessageRequestMode,
-    MessageQueue,
-    MessageRequestMode,
-    MessageRequestModesResult,
-    QueryAssignment,
-    SetMessageRequestMode,
-)
+from ..operations.base import Done
+from ..operations.clients import MessageQueue
+from ..operations.groups import AssignmentResult, MessageRequestMode, QueryAssignment, SetMessageRequestMode
+from ..operations.tools import GetAllMessageRequestMode, MessageRequestModesResult
 from ..topic.topic_table import Topics
 from .client_registry import BROADCASTING, Clients
 
+RequestModes = dict[tuple[str, str], SetMessageRequestMode]
+"""Message request modes by topic and group."""
 ReadQueues = Callable[[str], list[MessageQueue] | None]
 """Returns the readable queues of a topic on all brokers, from the name server; None for a topic without route."""
 
@@ -33,12 +30,13 @@ class Assignments:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         topics: Topics,
         groups: Groups,
         clients: Clients,
         read_queues: ReadQueues,
-        modes: dict[tuple[str, str], SetMessageRequestMode],
+        modes: RequestModes,
     ) -> None:
         self._config = config
         self._topics = topics
@@ -47,14 +45,7 @@ class Assignments:
         self._read_queues = read_queues
         self.modes = modes
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {
-            SetMessageRequestMode: self.set_mode,
-            GetAllMessageRequestMode: self.all_modes,
-            QueryAssignment: self.query,
-        }
-
+    @handles(SetMessageRequestMode)
     def set_mode(self, call: Call, operation: SetMessageRequestMode) -> Done:
         """Set a request mode. Raises NO_PERMISSION (retry topics), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST."""
         if names.is_retry(operation.topic):
@@ -66,10 +57,12 @@ class Assignments:
         self.modes[operation.topic, operation.consumer_group] = operation
         return Done()
 
+    @handles(GetAllMessageRequestMode)
     def all_modes(self, call: Call, operation: GetAllMessageRequestMode) -> MessageRequestModesResult:
         """Return all request modes that were set, in the order in which each was first set."""
         return MessageRequestModesResult(list(self.modes.values()))
 
+    @handles(QueryAssignment)
     def query(self, call: Call, operation: QueryAssignment) -> AssignmentResult:
         """Return the queues of one client, on all brokers; None if the group, the topic or the strategy is unknown.
 
@@ -97,7 +90,7 @@ class Assignments:
             elif not operation.client_id or not queues:
                 return AssignmentResult(None)  # upstream's strategies require a client id and at least one queue
             elif mode == "POP":
-                allocated = _allocate_pop(queues, clients, operation.client_id, share, strategy)
+                allocated = _allocate_pop(queues, clients, operation.client_id, share, strategy=strategy)
             else:
                 allocated = strategy(queues, clients, operation.client_id)
         return AssignmentResult([MessageRequestMode(queue, mode) for queue in allocated])
@@ -141,7 +134,7 @@ def _whole_brokers(queues: list[MessageQueue]) -> list[MessageQueue]:
 
 
 def _allocate_pop(
-    queues: list[MessageQueue], clients: list[str], client_id: str, share: int, strategy: Strategy
+    queues: list[MessageQueue], clients: list[str], client_id: str, share: int, *, strategy: Strategy
 ) -> list[MessageQueue]:
     """Allocate a pop client's share and those of the next `share` clients; one queue if clients outnumber queues."""
     if client_id not in clients:

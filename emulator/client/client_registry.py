@@ -4,19 +4,20 @@ Source: ClientManageProcessor, ConsumerManager, ProducerManager, ClientHousekeep
 DefaultConsumerIdsChangeListener (5.3.3).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 
+from ..assembly.broker_context import Push
 from ..config import BrokerConfig
-from ..filter.filter_table import FilterData, FilterTable, Place
+from ..filter.filter_table import FilterTable
 from ..filter.message_filter import EVERYTHING
-from ..gate.effects import CloseConnection, Effect, NotifyConsumerIdsChanged
+from ..gate.effects import CloseConnection, NotifyConsumerIdsChanged
 from ..gate.gate import Channel
 from ..group.group_table import Groups
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import names
-from ..operations import ConsumerData, Heartbeat, SubscriptionData
+from ..operations.clients import ConsumerData, Heartbeat, SubscriptionData
 from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, Topics
 from .registrations import Registrations
 
@@ -28,8 +29,6 @@ FIRST_LATE_NOTICE_MS, LATE_NOTICE_PERIOD_MS = 30_000, 15_000
 BROADCASTING = "BROADCASTING"
 ACTIVELY = "CONSUME_ACTIVELY"
 """The consume type of pull consumers."""
-
-Push = Callable[[Channel, Effect], None]
 
 
 @value
@@ -67,12 +66,12 @@ class Clients:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         topics: Topics,
         groups: Groups,
         push: Push,
-        filters: Mapping[Place, FilterData] | None = None,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -83,7 +82,7 @@ class Clients:
         self.consumers: dict[str, ConsumerGroup] = {}
         self.producers: dict[str, dict[str, Member]] = {}
         self._registrations: Registrations[Member] = Registrations()
-        self.filters = FilterTable(config, scheduler, filters)
+        self.filters = FilterTable(config, scheduler)
         self._subscribers: dict[str, dict[str, None]] = {}
         """By topic, the registered groups that subscribe to it."""
         self._fingerprints: dict[str, int] = {}

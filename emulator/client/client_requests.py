@@ -5,19 +5,20 @@ Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.
 
 from collections.abc import Callable
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..filter.message_filter import SQL92, SqlError, filter_of, is_tag_type
 from ..gate.gate import Call, Channel
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import (
+from ..operations.base import Done
+from ..operations.clients import (
     AllProducersResult,
     ChannelClosed,
     CheckClientConfig,
     ClientConnection,
     ConsumerConnectionResult,
     ConsumerListResult,
-    Done,
     ForgetWaiting,
     GetAllProducerInfo,
     GetConsumerConnectionList,
@@ -47,6 +48,7 @@ class Memberships:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         clients: Clients,
@@ -59,6 +61,7 @@ class Memberships:
         self._locks = locks
         self._drop_waiting = drop_waiting
 
+    @handles(Heartbeat)
     def heartbeat(self, call: Call, operation: Heartbeat) -> HeartbeatResult:
         """Register a client's groups and subscriptions."""
         counted = self._store.stats.by_name.was_registered
@@ -67,22 +70,26 @@ class Memberships:
                 counted(consumers=consumers, now_ms=self._store.now_ms)
         return HeartbeatResult(self._clients.heartbeat(call.channel, operation))
 
+    @handles(UnregisterClient)
     def unregister(self, call: Call, operation: UnregisterClient) -> Done:
         """Unregister a client from groups."""
         self._clients.unregister(call.channel, operation.producer_group, operation.consumer_group)
         return Done()
 
+    @handles(ChannelClosed)
     def channel_closed(self, call: Call, operation: ChannelClosed) -> Done:
         """Remove a closed connection: unregister its clients and drop its waiting requests."""
         self._clients.channel_closed(call.channel)
         self._drop_waiting(call.channel)
         return Done()
 
+    @handles(ForgetWaiting)
     def forget_waiting(self, call: Call, operation: ForgetWaiting) -> Done:
         """Drop the waiting requests of a channel whose calls are no longer active; the others keep waiting."""
         self._drop_waiting(call.channel)
         return Done()
 
+    @handles(GetConsumerListByGroup)
     def consumer_list(self, call: Call, operation: GetConsumerListByGroup) -> ConsumerListResult:
         """Return the client ids of a group. Raises SYSTEM_ERROR if it has no members."""
         group = self._clients.consumers.get(operation.consumer_group)
@@ -90,15 +97,18 @@ class Memberships:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {operation.consumer_group}")
         return ConsumerListResult(group.client_ids())
 
+    @handles(LockBatchMq)
     def lock(self, call: Call, operation: LockBatchMq) -> LockBatchResult:
         """Lock queues for an orderly consumer."""
         return LockBatchResult(self._locks.lock(operation.consumer_group, operation.client_id, operation.queues))
 
+    @handles(UnlockBatchMq)
     def unlock(self, call: Call, operation: UnlockBatchMq) -> Done:
         """Release queue locks."""
         self._locks.unlock(operation.consumer_group, operation.client_id, operation.queues)
         return Done()
 
+    @handles(CheckClientConfig)
     def check_client_config(self, call: Call, operation: CheckClientConfig) -> Done:
         """Check whether a subscription is accepted. Raises SYSTEM_ERROR (SQL92 is off), SUBSCRIPTION_PARSE_FAILED."""
         subscription = operation.subscription
@@ -119,6 +129,7 @@ class Memberships:
             raise EngineError(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
         return Done()
 
+    @handles(GetConsumerConnectionList)
     def consumer_connections(self, call: Call, operation: GetConsumerConnectionList) -> ConsumerConnectionResult:
         """Return connections and subscriptions of a consumer group. Raises CONSUMER_NOT_ONLINE."""
         group = self._clients.consumers.get(operation.consumer_group)
@@ -134,6 +145,7 @@ class Memberships:
             group.consume_from_where,
         )
 
+    @handles(GetProducerConnectionList)
     def producer_connections(self, call: Call, operation: GetProducerConnectionList) -> ProducerConnectionResult:
         """Return the connections of a producer group. Raises SYSTEM_ERROR if it has no members."""
         members = list(self._clients.producer_members(operation.producer_group))
@@ -141,6 +153,7 @@ class Memberships:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"the producer group[{operation.producer_group}] not exist")
         return ProducerConnectionResult([_connection(member) for member in members])
 
+    @handles(GetAllProducerInfo)
     def all_producers(self, call: Call, operation: GetAllProducerInfo) -> AllProducersResult:
         """Return the connections of all producer groups."""
         groups = self._clients.producers.items()

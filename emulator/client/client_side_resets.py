@@ -8,12 +8,10 @@ from collections.abc import Callable
 from ..config import BrokerConfig
 from ..gate.effects import Effect, ResetConsumerOffset
 from ..gate.gate import Channel
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import ResetOffset, ResetOffsetResult
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
+from ..operations.offsets import ResetOffset, ResetOffsetResult
 from .client_registry import Clients
 from .client_versions import VERSION_3_0_7, version_text
 
@@ -23,18 +21,17 @@ class ClientResets:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
-        store: MessageStore,
-        topics: Topics,
+        tables: BrokerTables,
         clients: Clients,
-        offsets: Offsets,
         push: Callable[[Channel, Effect], None],
     ) -> None:
         self._config = config
-        self._store = store
-        self._topics = topics
+        self._store = tables.store
+        self._topics = tables.topics
         self._clients = clients
-        self._offsets = offsets
+        self._offsets = tables.offsets
         self._push = push
 
     def reset(self, operation: ResetOffset) -> ResetOffsetResult:

@@ -6,27 +6,25 @@ Source: AdminBrokerProcessor.callConsumer, Broker2Client.getConsumeStatus (5.3.3
 from collections.abc import Callable
 from functools import partial
 
+from ..assembly.broker_context import Complete
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.effects import AskConsumerStatus, AskRunningInfo, AskToConsume, Question
-from ..gate.gate import Call, Handlers, Outcome
-from ..group.group_table import Groups
+from ..gate.gate import Call, Outcome
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import stored_record as records
-from ..operations import (
-    PARKED,
+from ..operations.base import PARKED, Operation, Parked
+from ..operations.clients import (
     ClientAnswer,
     ConsumeMessageDirectly,
     ConsumerStatusResult,
     GetConsumerRunningInfo,
     GetConsumerStatus,
-    Operation,
-    Parked,
-    PushAnswered,
 )
-from ..store.message_store import MessageStore
+from ..operations.send import PushAnswered
 from ..store.refusals import bytes_of
-from ..topic.topic_table import Topics
 from .client_registry import Clients, Member
 from .client_versions import VERSION_3_0_7, VERSION_3_1_8, version_text
 from .server_requests import ClientQuestions
@@ -34,38 +32,28 @@ from .server_requests import ClientQuestions
 RELAY_TIMEOUT_MS = 10_000
 STATUS_TIMEOUT_MS = 5_000
 
-Complete = Callable[[Call, Operation, Outcome], None]
-
 
 class ConsumerInquiries:
     """Handlers of admin requests for the consumers of one broker."""
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
+        tables: BrokerTables,
         clients: Clients,
         questions: ClientQuestions,
         complete: Complete,
     ) -> None:
         self._config = config
-        self._store = store
-        self._topics = topics
-        self._groups = groups
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
         self._clients = clients
         self._questions = questions
         self._complete = complete
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {
-            GetConsumerRunningInfo: self.running_info,
-            ConsumeMessageDirectly: self.consume_directly,
-            GetConsumerStatus: self.status,
-        }
-
+    @handles(GetConsumerRunningInfo)
     def running_info(self, call: Call, operation: GetConsumerRunningInfo) -> Parked:
         """Request the running info of a consumer. Raises as `_relay` does."""
         ext = operation.ext_fields
@@ -74,9 +62,10 @@ class ConsumerInquiries:
             operation,
             operation.consumer_group,
             operation.client_id,
-            lambda ticket: AskRunningInfo(ext, ticket),
+            question=lambda ticket: AskRunningInfo(ext, ticket),
         )
 
+    @handles(ConsumeMessageDirectly)
     def consume_directly(self, call: Call, operation: ConsumeMessageDirectly) -> Parked:
         """Request that a consumer processes a stored message. Raises SYSTEM_ERROR (no such message); see `_relay`."""
         ext = {**operation.ext_fields, "brokerName": self._config.broker_name}
@@ -92,9 +81,10 @@ class ConsumerInquiries:
             operation,
             operation.consumer_group,
             operation.client_id,
-            lambda ticket: AskToConsume(ext, record, ticket),
+            question=lambda ticket: AskToConsume(ext, record, ticket),
         )
 
+    @handles(GetConsumerStatus)
     def status(self, call: Call, operation: GetConsumerStatus) -> ConsumerStatusResult | Parked:
         """Request the offsets of a group's consumers on a topic, by client; clients that do not respond are left out.
 
@@ -132,8 +122,8 @@ class ConsumerInquiries:
                 lambda ticket: AskConsumerStatus(ext, ticket),
                 "question to a consumer",
                 member.client_id,
-                STATUS_TIMEOUT_MS,
-                partial(told, member),
+                timeout_ms=STATUS_TIMEOUT_MS,
+                then=partial(told, member),
             )
 
         def told(member: Member, answer: PushAnswered | None) -> None:
@@ -147,7 +137,13 @@ class ConsumerInquiries:
         return PARKED
 
     def _relay(
-        self, call: Call, operation: Operation, group: str, client_id: str | None, question: Callable[[int], Question]
+        self,
+        call: Call,
+        operation: Operation,
+        group: str,
+        client_id: str | None,
+        *,
+        question: Callable[[int], Question],
     ) -> Parked:
         """Forward a request to a consumer. Raises SYSTEM_ERROR (not online, too old); later CONSUME_MSG_TIMEOUT."""
         members = self._clients.consumers[group].members.values() if group in self._clients.consumers else ()
@@ -167,8 +163,8 @@ class ConsumerInquiries:
             question,
             "question to a consumer",
             member.client_id,
-            RELAY_TIMEOUT_MS,
-            lambda answer: self._complete(call, operation, self._answer(group, member, answer)),
+            timeout_ms=RELAY_TIMEOUT_MS,
+            then=lambda answer: self._complete(call, operation, self._answer(group, member, answer)),
         )
         return PARKED
 

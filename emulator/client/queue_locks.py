@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from ..kernel.scheduler import Scheduler
-from ..operations import MessageQueue
+from ..operations.clients import MessageQueue
 
 LOCK_MAX_LIVE_MS = 60_000
 

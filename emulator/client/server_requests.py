@@ -8,11 +8,14 @@ Not emulated: the loss of a client's connection before its response. Here the re
 from collections.abc import Callable
 from itertools import count
 
+from ..assembly.broker_context import Push
+from ..assembly.handlers import handles
 from ..gate.effects import Question
 from ..gate.gate import Call, Channel
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.value_class import value
-from ..operations import Done, PushAnswered
+from ..operations.base import Done
+from ..operations.send import PushAnswered
 
 Then = Callable[[PushAnswered | None], None]
 """Called with the response, or with None after the timeout."""
@@ -27,7 +30,7 @@ class _Waiting:
 class ClientQuestions:
     """The pending requests of one broker to its clients, by ticket."""
 
-    def __init__(self, scheduler: Scheduler, push: Callable[[Channel, Question], None]) -> None:
+    def __init__(self, scheduler: Scheduler, push: Push) -> None:
         self._scheduler = scheduler
         self._push = push
         self._tickets = count(1)
@@ -39,6 +42,7 @@ class ClientQuestions:
         question: Callable[[int], Question],
         what: str,
         subject: str,
+        *,
         timeout_ms: int,
         then: Then,
     ) -> None:
@@ -46,8 +50,16 @@ class ClientQuestions:
         ticket = next(self._tickets)
         timer = self._scheduler.call_later(timeout_ms, lambda: self._end(ticket, None), what, subject)
         self._waiting[ticket] = _Waiting(then, timer)
-        self._push(channel, question(ticket))
+        self._send(channel, question(ticket))
 
+    def _send(self, channel: Channel, question: Question) -> None:
+        """Push a request to a client, also to an inactive channel, which may report the failure."""
+        if channel.active:
+            self._push(channel, question)
+        else:
+            channel.push(question)
+
+    @handles(PushAnswered)
     def answered(self, call: Call, operation: PushAnswered) -> Done:
         """Handle a client's response; a response after the timeout is ignored."""
         self._end(operation.ticket, operation)

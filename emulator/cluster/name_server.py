@@ -7,20 +7,23 @@ Source: DefaultRequestProcessor, ClientRequestProcessor, RouteInfoManager, KVCon
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
-from ..config import ConfigError, EmulationConfig, NamesrvConfig
-from ..gate.gate import Call
+from ..assembly.handlers import handlers_of, handles
+from ..config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
+from ..gate.gate import Call, Handlers
+from ..group.group_table import Groups
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.names import group_of_retry_topic, is_legal_group, is_retry, retry_topic
-from ..operations import (
+from ..operations.base import Done, Operation, Parked, Result
+from ..operations.clients import MessageQueue
+from ..operations.cluster import (
     BrokerMember,
     ClusterInfoResult,
     DeleteKvConfig,
     DeleteTopicInNamesrv,
-    Done,
     GetBrokerClusterInfo,
     GetKvConfig,
     GetKvListByNamespace,
@@ -28,28 +31,21 @@ from ..operations import (
     GetNamesrvTopicList,
     GetRouteInfo,
     GetUnitTopicList,
-    GroupConfig,
     KvListResult,
     KvResult,
-    MessageQueue,
-    Operation,
-    Parked,
     PermOfBrokerResult,
     PutKvConfig,
-    QueueMapping,
     QueueRoute,
-    Result,
     RouteResult,
     SetPermOfBroker,
     TextResult,
-    TopicConfig,
     TopicListResult,
     UpdateNamesrvConfig,
 )
-from ..topic.topic_table import PERM_READ, PERM_WRITE
-
-if TYPE_CHECKING:
-    from .broker import Broker
+from ..operations.groups import GroupConfig
+from ..operations.topics import QueueMapping, TopicConfig
+from ..static_topic.queue_mappings import QueueMappings
+from ..topic.topic_table import PERM_READ, PERM_WRITE, Topics
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 REGISTER_PERIOD_MS = 30_000
@@ -62,6 +58,45 @@ _Entry = tuple[str, str]
 """Broker name and topic: one entry of a route."""
 
 
+class RegisteredBroker(Protocol):
+    """A broker as the name server sees it."""
+
+    @property
+    def name(self) -> str:
+        """The name that a master shares with its slaves."""
+
+    @property
+    def broker_id(self) -> int:
+        """0 for a master."""
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The broker's configuration."""
+
+    @property
+    def running(self) -> bool:
+        """False while it is stopped."""
+
+    @property
+    def registered(self) -> bool:
+        """True if it runs and is not about to stop."""
+
+    @property
+    def topics(self) -> Topics:
+        """Its topic table."""
+
+    @property
+    def groups(self) -> Groups:
+        """Its group table."""
+
+    @property
+    def mappings(self) -> QueueMappings:
+        """The queue mappings of its static topics."""
+
+    def execute(self, call: Call, operation: Operation) -> Result | Parked:
+        """Carry out an operation for physical queues."""
+
+
 class NameServer:
     """A gate node that knows the running brokers of an engine. `values` are the key-value pairs of a previous one."""
 
@@ -69,11 +104,13 @@ class NameServer:
 
     def __init__(
         self,
+        *,
         config: NamesrvConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,
-        brokers: Sequence["Broker"],
+        brokers: Sequence[RegisteredBroker],
         values: Mapping[str, Mapping[str, str]] | None = None,
+        on_missing_topic: Callable[[Call, str], None],
     ) -> None:
         self.config = config
         self._emulation = emulation
@@ -89,34 +126,21 @@ class NameServer:
         """Entries that administrators have deleted only here."""
         self._deleted: dict[_Entry, TopicConfig] = {}
         """Topics that were deleted only at their broker, as last registered."""
-        self.on_missing_topic: Callable[[Call, str], None] | None = None
+        self._on_missing_topic = on_missing_topic
         """Called with each request for the route of a topic that does not exist."""
-        self._left: set[Broker] = set()
+        self._left: set[RegisteredBroker] = set()
         """Stopped masters with a running slave: their registrations stay."""
-        self.handlers: Mapping[type[Operation], Callable[[Call, Any], Result | Parked]] = {
-            GetRouteInfo: self.route,
-            GetBrokerClusterInfo: self.cluster_info,
-            GetNamesrvTopicList: self.topic_list,
-            GetUnitTopicList: self.unit_topics,
-            DeleteTopicInNamesrv: self.delete_topic,
-            PutKvConfig: self.put_value,
-            GetKvConfig: self.get_value,
-            DeleteKvConfig: self.delete_value,
-            GetKvListByNamespace: self.list_values,
-            SetPermOfBroker: self.set_perm,
-            GetNamesrvConfig: self.get_config,
-            UpdateNamesrvConfig: self.update_config,
-        }
+        self.handlers: Handlers = handlers_of(self)
 
     # registrations
 
-    def registered(self, broker: "Broker") -> None:
+    def registered(self, broker: RegisteredBroker) -> None:
         """Handle the start of a broker: discard administrators' changes in its entries."""
         self._left.discard(broker)
         if self._speaker(broker.name) is broker:
             self._forget(broker.name)
 
-    def unregistered(self, broker: "Broker") -> None:
+    def unregistered(self, broker: RegisteredBroker) -> None:
         """Handle a broker that unregistered or lost its connection; as upstream, it is removed at once.
 
         The topics of a broker name stay while any broker of that name runs. Source: RouteInfoManager.unRegisterBroker.
@@ -127,14 +151,14 @@ class NameServer:
         self._left = {left for left in self._left if left.name != broker.name}
         self._forget(broker.name)
 
-    def topic_registered(self, broker: "Broker", topic: str) -> None:
+    def topic_registered(self, broker: RegisteredBroker, topic: str) -> None:
         """Handle a topic that a broker created or changed; a slave's counts only if no master runs."""
         if self._speaker(broker.name) is broker:
             self._hidden.discard((broker.name, topic))
             self._perms.pop((broker.name, topic), None)
             self._deleted.pop((broker.name, topic), None)
 
-    def topic_deleted(self, broker: "Broker", config: TopicConfig) -> None:
+    def topic_deleted(self, broker: RegisteredBroker, config: TopicConfig) -> None:
         """Handle a topic that a broker deleted: its route stays until it is deleted here or the broker is removed.
 
         Source: RouteInfoManager.registerBroker, deleteTopicWithBrokerRegistration is false (5.3.3).
@@ -151,18 +175,18 @@ class NameServer:
     def _names(self) -> list[str]:
         return list(dict.fromkeys(broker.name for broker in self._brokers if broker.registered))
 
-    def _running(self, name: str) -> "list[Broker]":
+    def _running(self, name: str) -> list[RegisteredBroker]:
         """Return the running brokers of a name, the master first."""
         found = [broker for broker in self._brokers if broker.registered and broker.name == name]
         found.sort(key=lambda broker: broker.broker_id)
         return found
 
-    def _speaker(self, name: str) -> "Broker | None":
+    def _speaker(self, name: str) -> RegisteredBroker | None:
         """Return the broker that registers the topics of a name: the running one with the lowest id."""
         running = self._running(name)
         return running[0] if running else None
 
-    def _tables(self, name: str) -> "list[Broker]":
+    def _tables(self, name: str) -> list[RegisteredBroker]:
         """Return the brokers whose topic tables make up a name's topics, the most recent first."""
         speaker = self._speaker(name)
         if speaker is None:
@@ -170,7 +194,7 @@ class NameServer:
         left = [broker for broker in self._left if broker.name == name and broker.broker_id < speaker.broker_id]
         return [speaker, *sorted(left, key=lambda broker: broker.broker_id)]
 
-    def _find(self, name: str, topic: str) -> "tuple[Broker, TopicConfig] | None":
+    def _find(self, name: str, topic: str) -> tuple[RegisteredBroker, TopicConfig] | None:
         if (name, topic) not in self._hidden:
             for broker in self._tables(name):
                 config = broker.topics.registered(topic)
@@ -190,8 +214,13 @@ class NameServer:
         found |= dict.fromkeys(topic for owner, topic in self._deleted if owner == name)
         return found
 
+    def master(self, name: str) -> RegisteredBroker | None:
+        """Return the master of a broker name, or None."""
+        return next((broker for broker in self._brokers if broker.name == name and broker.broker_id == 0), None)
+
     # routes
 
+    @handles(GetRouteInfo)
     def route(self, call: Call, operation: GetRouteInfo) -> RouteResult:
         """Return brokers and queues of a topic. Errors: TOPIC_NOT_EXIST."""
         topic = operation.topic
@@ -210,8 +239,8 @@ class NameServer:
             )
         if topic is None or message_type is None:
             text = "null" if topic is None else topic
-            if topic is not None and self.on_missing_topic is not None:
-                self.on_missing_topic(call, topic)
+            if topic is not None:
+                self._on_missing_topic(call, topic)
             raise EngineError(
                 ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {text}\n{FAQ}"
             )
@@ -260,7 +289,7 @@ class NameServer:
                 found[name] = speaker.mappings.table[topic]
         return found or None
 
-    def perm(self, broker: "Broker", config: TopicConfig) -> int:
+    def perm(self, broker: RegisteredBroker, config: TopicConfig) -> int:
         """Return the permission bits of a topic of a broker, as in routes."""
         changed = self._perms.get((broker.name, config.topic_name))
         if changed is not None:
@@ -276,6 +305,7 @@ class NameServer:
             running[0].config.broker_cluster_name, broker_name, [broker.broker_id for broker in running]
         )
 
+    @handles(GetBrokerClusterInfo)
     def cluster_info(self, call: Call, operation: GetBrokerClusterInfo) -> ClusterInfoResult:
         """Return all brokers and clusters."""
         members = {name: self._member(name) for name in self._names()}
@@ -284,6 +314,7 @@ class NameServer:
             clusters.setdefault(member.cluster, []).append(member.broker_name)
         return ClusterInfoResult(members, clusters)
 
+    @handles(GetNamesrvTopicList)
     def topic_list(self, call: Call, operation: GetNamesrvTopicList) -> TopicListResult:
         """Return the names of all topics, of the topics of one cluster, or (system) of clusters and brokers.
 
@@ -305,6 +336,7 @@ class NameServer:
         """Return the broker names of a cluster, or all for None."""
         return [name for name in self._names() if cluster in (None, self._member(name).cluster)]
 
+    @handles(GetUnitTopicList)
     def unit_topics(self, call: Call, operation: GetUnitTopicList) -> TopicListResult:
         """Return the names of topics with certain unit flags. Errors: SYSTEM_ERROR if the list is disabled."""
         if not self.config.enable_topic_list:
@@ -318,6 +350,7 @@ class NameServer:
         has, lacks = operation.has, operation.lacks
         return TopicListResult([topic for topic, flag in flags.items() if flag & has == has and not flag & lacks])
 
+    @handles(DeleteTopicInNamesrv)
     def delete_topic(self, call: Call, operation: DeleteTopicInNamesrv) -> Done:
         """Delete a topic, in all clusters or in one, until the brokers register again."""
         gone = {(name, operation.topic) for name in self._names_of(operation.cluster)}
@@ -336,6 +369,7 @@ class NameServer:
         self._scheduler.call_at(register_ms, register, "broker registration", operation.topic)
         return Done()
 
+    @handles(SetPermOfBroker)
     def set_perm(self, call: Call, operation: SetPermOfBroker) -> PermOfBrokerResult:
         """Remove or restore the write permission in the routes of a broker name; an unknown name has no topics.
 
@@ -352,6 +386,7 @@ class NameServer:
 
     # key-value configuration
 
+    @handles(PutKvConfig)
     def put_value(self, call: Call, operation: PutKvConfig) -> Done:
         """Store a value; None deletes it."""
         values = self.values.setdefault(operation.namespace, {})
@@ -361,6 +396,7 @@ class NameServer:
             values[operation.key] = operation.value
         return Done()
 
+    @handles(GetKvConfig)
     def get_value(self, call: Call, operation: GetKvConfig) -> KvResult:
         """Return a value. Errors: QUERY_NOT_FOUND."""
         found = self.values.get(operation.namespace, {}).get(operation.key)
@@ -371,11 +407,13 @@ class NameServer:
             )
         return KvResult(found)
 
+    @handles(DeleteKvConfig)
     def delete_value(self, call: Call, operation: DeleteKvConfig) -> Done:
         """Delete a value; an unknown one is not an error."""
         self.values.get(operation.namespace, {}).pop(operation.key, None)
         return Done()
 
+    @handles(GetKvListByNamespace)
     def list_values(self, call: Call, operation: GetKvListByNamespace) -> KvListResult:
         """Return the values of a namespace. Errors: QUERY_NOT_FOUND."""
         found = self.values.get(operation.namespace)
@@ -385,10 +423,12 @@ class NameServer:
 
     # configuration
 
+    @handles(GetNamesrvConfig)
     def get_config(self, call: Call, operation: GetNamesrvConfig) -> TextResult:
         """Return all keys in properties format."""
         return TextResult(self.config.as_text())
 
+    @handles(UpdateNamesrvConfig)
     def update_config(self, call: Call, operation: UpdateNamesrvConfig) -> Done:
         """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value)."""
         if self._black_list & operation.properties.keys():

@@ -5,14 +5,11 @@ Source: SlaveSynchronize.syncTimerCheckPoint, TimerMessageStore (5.3.3).
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from ..assembly.listeners import Arrival, Listeners
 from ..message.names import TIMER_TOPIC
 from ..schedule.timer_service import FollowedTimer
-from ..store.arrival_listener import Arrival
-
-if TYPE_CHECKING:
-    from .broker import Broker
+from .broker import Broker
 
 
 class TimerCopy:
@@ -22,7 +19,7 @@ class TimerCopy:
     """
 
     def __init__(
-        self, master: "Broker", slave: "Broker", first_look_ms: int, look_ms: int, before: FollowedTimer
+        self, *, master: Broker, slave: Broker, first_look_ms: int, look_ms: int, before: FollowedTimer
     ) -> None:
         self._master = master
         self._slave = slave
@@ -35,8 +32,8 @@ class TimerCopy:
         self._before = before
         self._taken = before.taken
         self._left: FollowedTimer | None = None
-        slave.timers.followed = self.known
-        slave.store.arrivals.append(Arrival(self._arrived))
+        slave.timers.follow(self.known)
+        slave.store.listen(Listeners(arrivals=[Arrival(self._arrived)]))
         self._look_later()
 
     def master_began(self) -> None:

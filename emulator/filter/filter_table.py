@@ -12,7 +12,7 @@ from ..kernel.file_image import LastWrite
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import properties as props
-from ..operations import SubscriptionData
+from ..operations.clients import SubscriptionData
 from ..topic.topic_group_index import NameIndex
 from .message_filter import SQL92, SqlFilter, is_tag_type
 
@@ -35,31 +35,27 @@ class FilterData:
 
 
 class FilterTable:
-    """The filters of one broker, by topic and group. They are kept for a while after the group stops using them.
+    """The filters of one broker, by topic and group. They are kept for a while after the group stops using them."""
 
-    `written`: the filters of a previous run of the broker; until the next heartbeat they count as unused.
-    """
-
-    def __init__(
-        self, config: BrokerConfig, scheduler: Scheduler, written: Mapping[Place, FilterData] | None = None
-    ) -> None:
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
         self._config = config
         self._scheduler = scheduler
-        dead_since = scheduler.now_ms - DEAD_AT_START_MS
-        self._data = {
-            place: replace(data, dead_since=dead_since) if data.dead_since is None else data
-            for place, data in (written or {}).items()
-        }
+        self._data: dict[Place, FilterData] = {}
         self._names: NameIndex[Place] = NameIndex()
-        for topic, group in self._data:
-            self._names.add(topic, group, (topic, group))
         self._file: LastWrite[Place, FilterData] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
 
-    def left(self) -> dict[Place, FilterData]:
+    def restore(self, state: Mapping[Place, FilterData]) -> None:
+        """Start with the filters of the previous run; until the next heartbeat they count as unused."""
+        dead_since = self._scheduler.now_ms - DEAD_AT_START_MS
+        for (topic, group), data in state.items():
+            self._data[topic, group] = replace(data, dead_since=dead_since) if data.dead_since is None else data
+            self._names.add(topic, group, (topic, group))
+
+    def dump_on_stop(self) -> Mapping[Place, FilterData]:
         """Return the filters that a graceful stop leaves."""
         return dict(self._data)
 
-    def written(self) -> dict[Place, FilterData]:
+    def dump_on_crash(self) -> Mapping[Place, FilterData]:
         """Return the filters as of the last write of the file, which a crash leaves."""
         filters: dict[Place, FilterData | None] = {**self._data, **self._file.lost()}
         return {place: data for place, data in filters.items() if data is not None}

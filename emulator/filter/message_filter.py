@@ -9,7 +9,7 @@ from typing import Protocol
 from ..kernel.errors import EngineError, SqlError
 from ..kernel.java_numbers import TRIMMED
 from ..kernel.response_code import ResponseCode
-from ..operations import SubscriptionData
+from ..operations.clients import SubscriptionData
 from ..store.message_store import tags_code_of
 
 TAG = "TAG"

@@ -8,12 +8,13 @@ completes it later through `complete`.
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
-from ..operations import Operation, Parked, Result
+from ..operations.base import Operation, Parked, Result
 from .effects import Effect
 from .journal import Journal
 from .raw_request import RawRequest, Rejection
@@ -78,14 +79,20 @@ class Node(Protocol):
 class Gate:
     """Carries out operations, replies with their outcomes, and writes both to the journal."""
 
-    def __init__(self, scheduler: Scheduler, journal: Journal, report_bug: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        journal: Journal,
+        report_bug: Callable[[BaseException], None],
+        ahead_ms: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._scheduler = scheduler
         self._journal = journal
         self._report_bug = report_bug
         self._under_way = 0
-        self._afterwards: deque[Callable[[], None]] = deque()
-        self.ahead_ms: Callable[[], int] = _not_ahead
-        """Returns the engine's time minus the clients' clock (ms, negative: behind). Set by the clock's driver."""
+        self._deferred: deque[Callable[[], None]] = deque()
+        self._ahead_ms = ahead_ms
+        """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
 
     def engine_time_ms(self, client_ms: int) -> int:
         """Convert a client's timestamp close to now (ms since the epoch, 0 = not set) to the engine's time.
@@ -93,7 +100,7 @@ class Gate:
         A client's clock does not follow jumps of the engine's clock, but a test may send the engine's time. Of the two
         readings, the one closer to now is right.
         """
-        ahead_ms, now_ms = self.ahead_ms(), self._scheduler.now_ms
+        ahead_ms, now_ms = self._ahead_ms(), self._scheduler.now_ms
         if client_ms > 0 and abs(client_ms + ahead_ms - now_ms) < abs(client_ms - now_ms):
             return client_ms + ahead_ms
         return client_ms
@@ -107,64 +114,55 @@ class Gate:
         self._under_way += 1
         try:
             self._carry_out(node, call, operation)
-        finally:
+        finally:  # as in `run`, without its call for each request
             self._under_way -= 1
-            if self._afterwards:
-                self._go_on()
+            if self._deferred:
+                self._drain_deferred()
 
     def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         """Reply to an operation that was parked."""
-        self._under_way += 1
-        try:
-            self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
-            call.reply(outcome)
-        finally:
-            self._under_way -= 1
-            if self._afterwards:
-                self._go_on()
+        self.run(partial(self._answer, node, call, operation, outcome))
 
     def refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         """Reply with a refusal to an operation that is not carried out."""
-        self._under_way += 1
-        try:
-            client, label = call.channel.channel_id, call.label
-            self._journal.refused(self._scheduler.now_ms, node.name, client, label, operation, refusal)
-            call.reply(refusal)
-        finally:
-            self._under_way -= 1
-            if self._afterwards:
-                self._go_on()
+        self.run(partial(self._refuse, node, call, operation, refusal))
 
     def refused(
-        self, node: str, client: str, label: str, request: RawRequest, outcome: EngineError | Rejection
+        self, node: str, client: str, label: str, request: RawRequest, *, outcome: EngineError | Rejection
     ) -> None:
         """Write to the journal a request that a protocol layer refused on its own.
 
         `client` is the id of the channel, `label` the name of the request in its protocol.
         """
-        self._journal.refused(self._scheduler.now_ms, node, client, label, request, outcome)
+        self._journal.refused(self._scheduler.now_ms, node, client, label, request=request, outcome=outcome)
 
     def served(self, node: str, client: str, label: str, request: RawRequest) -> None:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
-        self._journal.served(self._scheduler.now_ms, node, client, label, request)
+        self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
 
-    def afterwards(self, action: Callable[[], None]) -> None:
+    def push(self, node: Node, channel: Channel, effect: Effect) -> None:
+        """Send an effect to a client and write it to the journal, unless the connection is closed."""
+        if channel.active:
+            self._journal.pushed(self._scheduler.now_ms, node.name, channel, effect)
+            channel.push(effect)
+
+    def run_after_reply(self, action: Callable[[], None]) -> None:
         """Run a follow-up action of a request after its reply, in order of arrival; at once if no request is running.
 
         Upstream runs such actions on another thread.
         """
-        self._afterwards.append(action)
-        self._go_on()
+        self._deferred.append(action)
+        self._drain_deferred()
 
-    def carry_on(self, action: Callable[[], None]) -> None:
-        """Retry a parked request. Its follow-up actions run after it is completed or parked again."""
+    def run(self, action: Callable[[], None]) -> None:
+        """Run a part of a request, for example the retry of a parked one. Its follow-up actions run after it."""
         self._under_way += 1
         try:
             action()
         finally:
             self._under_way -= 1
-            if self._afterwards:
-                self._go_on()
+            if self._deferred:
+                self._drain_deferred()
 
     def _carry_out(self, node: Node, call: Call, operation: Operation) -> None:
         handler = node.handlers.get(type(operation))
@@ -187,19 +185,24 @@ class Gate:
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
         call.reply(outcome)
 
-    def _go_on(self) -> None:
+    def _answer(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
+        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
+        call.reply(outcome)
+
+    def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
+        client, label = call.channel.channel_id, call.label
+        self._journal.refused(self._scheduler.now_ms, node.name, client, label, request=operation, outcome=refusal)
+        call.reply(refusal)
+
+    def _drain_deferred(self) -> None:
         if self._under_way:
             return
         self._under_way = 1  # an action may append further ones, which run after it
         try:
-            while self._afterwards:
+            while self._deferred:
                 try:
-                    self._afterwards.popleft()()
+                    self._deferred.popleft()()
                 except Exception as bug:
                     self._report_bug(bug)
         finally:
             self._under_way = 0
-
-
-def _not_ahead() -> int:
-    return 0

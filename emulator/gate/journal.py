@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.errors import EngineError
-from ..operations import Done, Operation, Result
+from ..operations.base import Done, Operation, Result
 from .effects import Effect
 from .journal_weight import OUTCOMES, SUBJECTS, weightless
 from .raw_request import RawRequest, Rejection
@@ -59,7 +59,7 @@ class Journal:
         """How many entries were written."""
         return self.dropped + len(self._entries)
 
-    def answered(
+    def answered(  # noqa: PLR0917 - once per request; keywords would cost time
         self, now_ms: int, node: str, call: "Call", operation: Operation, outcome: Result | EngineError
     ) -> None:
         """An operation got its outcome."""
@@ -84,6 +84,7 @@ class Journal:
         node: str,
         client: str,
         label: str,
+        *,
         request: Operation | RawRequest,
         outcome: EngineError | Rejection,
     ) -> None:
@@ -93,7 +94,7 @@ class Journal:
         weight = SUBJECTS[subject.__class__](subject) + OUTCOMES[kept.__class__](kept)
         self._append(Entry(now_ms, node, "refused", client, label, subject, kept), weight)
 
-    def served(self, now_ms: int, node: str, client: str, label: str, request: RawRequest) -> None:
+    def served(self, now_ms: int, node: str, client: str, label: str, *, request: RawRequest) -> None:
         """Record a request that succeeded without an operation."""
         weight = SUBJECTS[RawRequest](request)
         self._append(Entry(now_ms, node, "answered", client, label, request, Done()), weight)

@@ -11,7 +11,7 @@ from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import names
-from ..operations import GroupConfig
+from ..operations.groups import GroupConfig
 
 
 class Groups:
@@ -87,7 +87,7 @@ class Groups:
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
-    def take_up(
+    def restore(
         self, table: Mapping[str, GroupConfig], forbidden: Mapping[str, set[str]], version: tuple[int, int]
     ) -> None:
         """Restore the groups of a previous run. Groups created at start that are missing in `table` stay."""

@@ -1,18 +1,17 @@
-"""Requests for offsets: committed offsets, offsets of queues, store times, resets.
+"""Requests for offsets: committed offsets, offsets of queues, store times.
 
 Source: ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
 """
 
-from collections.abc import Callable
-
-from ..config import BrokerConfig, EmulationConfig
+from ..assembly.handlers import handles
+from ..config import EmulationConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import (
+from ..operations.base import Done
+from ..operations.offsets import (
     AllOffsetsResult,
     CorrectionOffsetResult,
-    Done,
     GetAllConsumerOffset,
     GetEarliestStoreTime,
     GetMaxOffset,
@@ -20,17 +19,12 @@ from ..operations import (
     OffsetResult,
     QueryConsumerOffset,
     QueryCorrectionOffset,
-    ResetOffset,
-    ResetOffsetResult,
     SearchOffset,
     TimestampResult,
     UpdateConsumerOffset,
 )
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
-from .group_table import Groups
+from .broker_tables import BrokerTables
 from .lmq_offset_table import LightOffsets
-from .offset_table import Offsets
 
 _LARGEST = 2**63 - 1
 PENDING_RESET_REMARK = "Offset has been previously reset"
@@ -41,24 +35,17 @@ class Positions:
 
     def __init__(
         self,
-        config: BrokerConfig,
+        *,
         emulation: EmulationConfig,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
-        offsets: Offsets,
-        on_reset: Callable[[str, str, int], None],
-        reset_by_clients: Callable[[ResetOffset], ResetOffsetResult],
+        tables: BrokerTables,
     ) -> None:
-        self._config = config
         self._emulation = emulation
-        self._store = store
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
-        self._on_reset = on_reset
-        self._reset_by_clients = reset_by_clients
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
+        self._offsets = tables.offsets
 
+    @handles(QueryConsumerOffset)
     def query(self, call: Call, operation: QueryConsumerOffset) -> OffsetResult:
         """Return the committed offset, or 0 for a queue that still has its first message. Raises QUERY_NOT_FOUND."""
         topic, queue_id = operation.topic, operation.queue_id
@@ -77,6 +64,7 @@ class Positions:
             ResponseCode.QUERY_NOT_FOUND, "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
         )
 
+    @handles(UpdateConsumerOffset)
     def update(self, call: Call, operation: UpdateConsumerOffset) -> Done:
         """Commit an offset. Raises SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER."""
         group, topic = operation.consumer_group, operation.topic
@@ -93,11 +81,13 @@ class Positions:
         self._offsets.commit(group, topic, operation.queue_id, operation.commit_offset)
         return Done()
 
+    @handles(GetAllConsumerOffset)
     def all(self, call: Call, operation: GetAllConsumerOffset) -> AllOffsetsResult:
         """Return all committed offsets."""
         light = self._offsets.light() if isinstance(self._offsets, LightOffsets) else None
         return AllOffsetsResult({(group, topic): dict(table) for group, topic, table in self._offsets.all()}, light)
 
+    @handles(QueryCorrectionOffset)
     def correction(self, call: Call, operation: QueryCorrectionOffset) -> CorrectionOffsetResult:
         """Return the smallest offset of all groups in each queue. Raises SYSTEM_ERROR."""
         for group in operation.filter_groups:
@@ -119,59 +109,27 @@ class Positions:
                 slowest[queue_id] = _LARGEST
         return CorrectionOffsetResult(slowest)
 
+    @handles(GetMaxOffset)
     def maximum(self, call: Call, operation: GetMaxOffset) -> OffsetResult:
         """Return the next offset of a queue."""
         return OffsetResult(self._store.max_offset(operation.topic, operation.queue_id))
 
+    @handles(GetMinOffset)
     def minimum(self, call: Call, operation: GetMinOffset) -> OffsetResult:
         """Return the first offset of a queue."""
         return OffsetResult(self._store.min_offset(operation.topic, operation.queue_id))
 
+    @handles(SearchOffset)
     def search(self, call: Call, operation: SearchOffset) -> OffsetResult:
         """Return the offset at a store timestamp."""
         return OffsetResult(
             self._store.search(operation.topic, operation.queue_id, operation.timestamp, upper=operation.upper)
         )
 
+    @handles(GetEarliestStoreTime)
     def earliest(self, call: Call, operation: GetEarliestStoreTime) -> TimestampResult:
         """Return the store timestamp of the first message of a queue, -1 if there is none."""
         queue = self._store.queue(operation.topic, operation.queue_id)
         if queue is None or queue.min_offset == queue.max_offset:
             return TimestampResult(-1)
         return TimestampResult(self._store.store_timestamp(queue, queue.min_offset))
-
-    def reset(self, call: Call, operation: ResetOffset) -> ResetOffsetResult:
-        """Reset a group's offsets: for the next pull or pop of each queue, or on the connected consumers.
-
-        Raises TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, a slave), or the
-        errors of `ClientResets.reset`.
-        """
-        if not self._config.use_server_side_reset_offset:
-            return self._reset_by_clients(operation)
-        if self._config.broker_role == "SLAVE":
-            raise EngineError(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
-        topic, group = operation.topic, operation.group
-        config = self._topics.find(topic)
-        if config is None:
-            raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
-        if self._groups.find(group) is None:
-            raise EngineError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
-        queue_ids = [operation.queue_id] if operation.queue_id >= 0 else list(range(config.read_queue_nums))
-        wanted: dict[int, int] = {}
-        for queue_id in queue_ids:
-            low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
-            if operation.queue_id >= 0 and operation.offset is not None and operation.offset != -1:
-                if not low <= operation.offset <= high + 1:
-                    raise EngineError(
-                        ResponseCode.SYSTEM_ERROR,
-                        f"Target offset {operation.offset} not in consume queue range [{low}-{high}]",
-                    )
-                wanted[queue_id] = operation.offset
-            elif operation.timestamp < 0:
-                wanted[queue_id] = high
-            else:
-                wanted[queue_id] = self._store.search(topic, queue_id, operation.timestamp, upper=False)
-        for queue_id, offset in wanted.items():
-            self._offsets.reset(group, topic, queue_id, offset)
-            self._on_reset(topic, group, queue_id)
-        return ResetOffsetResult(topic, self._config.broker_name, wanted)

@@ -17,7 +17,7 @@ class Timer:
 
     __slots__ = ("_scheduler", "action", "due_ms", "kind", "lifetime", "owner", "sequence")
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - one for each timer; keywords would cost time
         self, scheduler: "Scheduler", due_ms: int, sequence: int, action: Callable[[], None], kind: str, owner: str
     ) -> None:
         self._scheduler = scheduler

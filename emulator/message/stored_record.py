@@ -61,7 +61,7 @@ def unpack_host(data: bytes) -> tuple[str, int]:
     return str(ip_address(bytes(data[:-4]))), _PORT.unpack(data[-4:])[0]
 
 
-def encode(
+def encode(  # noqa: PLR0913, PLR0917 - the fields of a record, once per message; keywords would cost time
     topic: bytes,
     queue_id: int,
     flag: int,
@@ -107,7 +107,7 @@ def encode(
     )
 
 
-def encode_run(
+def encode_run(  # noqa: PLR0913, PLR0917 - the fields of a record, once per batch; keywords would cost time
     topic: bytes,
     queue_id: int,
     queue_offset: int,
@@ -155,7 +155,7 @@ def encode_run(
     return b"".join(pieces)
 
 
-def encoded_size(born_host: bytes, store_host: bytes, topic: bytes, body_length: int, property_length: int) -> int:
+def encoded_size(born_host: bytes, store_host: bytes, topic: bytes, body_length: int, property_length: int) -> int:  # noqa: PLR0917 - once per message; keywords would cost time
     """Return the size of the record that `encode` would produce."""
     return _form(topic, len(born_host), len(store_host)).empty + body_length + property_length
 

@@ -15,7 +15,8 @@ from ..gate.gate import Call, Channel, Gate, Node, Outcome
 from ..kernel.errors import EngineError, TurnedAway
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
-from ..operations import EndTransaction, Operation, RecallMessage
+from ..operations.base import Operation
+from ..operations.send import EndTransaction, RecallMessage
 from ..store.refusals import busy
 from .thread_pool import ThreadPool
 

@@ -6,9 +6,10 @@ effect. Source: AckMessageProcessor, ChangeInvisibleTimeProcessor (5.3.3).
 
 from collections.abc import Callable
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -21,18 +22,16 @@ from ..message.receipt import (
     real_topic,
     revive_queue_of,
 )
-from ..operations import (
+from ..operations.base import Done
+from ..operations.consume import (
     AckMessage,
     BatchAck,
     BatchAckMessage,
     ChangeInvisibleResult,
     ChangeInvisibleTime,
-    Done,
     RollBackPops,
 )
-from ..store.message_store import MessageStore
 from ..store.refusals import illegal_queue_id
-from ..topic.topic_table import Topics
 from .check_point import Ack, CheckPoint, ReviveLog
 from .consumer_order_info import Orders
 from .pop_inflight_counter import PopInFlight
@@ -50,13 +49,12 @@ Freed = Callable[[str, str, int], None]
 class AckService:
     """Handles acknowledgements and changes of the invisible time of one broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - an acknowledgement may be in any record of messages in flight
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        store: MessageStore,
-        topics: Topics,
-        offsets: Offsets,
+        tables: BrokerTables,
         orders: Orders,
         log: ReviveLog,
         buffer: PopBuffer,
@@ -66,9 +64,9 @@ class AckService:
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._store = store
-        self._topics = topics
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._offsets = tables.offsets
         self._orders = orders
         self._log = log
         self._buffer = buffer
@@ -76,6 +74,7 @@ class AckService:
         self._consumer = consumer
         self._freed = freed
 
+    @handles(AckMessage)
     def ack(self, call: Call, operation: AckMessage) -> Done:
         """Acknowledge one message.
 
@@ -100,6 +99,7 @@ class AckService:
             self._in_flight.done((topic, group, queue_id), receipt.pop_time)
         return Done()
 
+    @handles(BatchAckMessage)
     def batch_ack(self, call: Call, operation: BatchAckMessage) -> Done:
         """Acknowledge messages of several check points; skip offsets outside their queue."""
         if not operation.acks:
@@ -135,13 +135,13 @@ class AckService:
             self._write(topic, entry.consumer_group, entry.queue_id, receipt, offsets, batch=len(offsets) > 1)
             self._in_flight.done((topic, entry.consumer_group, entry.queue_id), receipt.pop_time, len(offsets))
 
-    def _write(
+    def _write(  # noqa: PLR0917 - once per acknowledgement; keywords would cost time
         self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
     ) -> None:
         self._store.stats.by_name.was_acked(topic, group, len(offsets), self._scheduler.now_ms)
         if self._config.pop_consumer_kv_service_enable:
             for offset in offsets:
-                self._records().acknowledge(_record_of(topic, group, queue_id, receipt, offset))
+                self._records().acknowledge(_record_of(topic, group, queue_id, receipt, offset=offset))
             return
         ack = Ack(topic, group, queue_id, receipt.start_offset, receipt.pop_time, receipt.broker_name, offsets)
         if self._buffer.acknowledge(ack):
@@ -183,6 +183,7 @@ class AckService:
         if not self._orders.blocks((topic, group, queue_id), None, receipt.invisible_ms):
             self._freed(topic, group, queue_id)
 
+    @handles(ChangeInvisibleTime)
     def change_invisible(self, call: Call, operation: ChangeInvisibleTime) -> ChangeInvisibleResult:
         """Change the invisible time of a message, counted from now.
 
@@ -201,7 +202,7 @@ class AckService:
             receipt = parse_extra_info(operation.extra_info)
             now = self._scheduler.now_ms
             self._records().change(
-                _record_of(topic, group, queue_id, receipt, operation.offset),
+                _record_of(topic, group, queue_id, receipt, offset=operation.offset),
                 PopRecord(now, group, topic, queue_id, operation.invisible_ms, operation.offset),
             )
             return ChangeInvisibleResult(now, operation.invisible_ms, receipt.revive_qid)
@@ -243,6 +244,7 @@ class AckService:
         self._orders.change((topic, group, queue_id), receipt.pop_time, operation.offset, until)
         return ChangeInvisibleResult(receipt.pop_time, until - receipt.pop_time, receipt.revive_qid)
 
+    @handles(RollBackPops)
     def roll_back(self, call: Call, operation: RollBackPops) -> Done:
         """Convert each record of the KV variant into its own check point, in revive queue offset % reviveQueueNum.
 
@@ -288,5 +290,5 @@ def _offsets_of(entry: BatchAck, low: int, high: int) -> list[int]:
     ]
 
 
-def _record_of(topic: str, group: str, queue_id: int, receipt: Receipt, offset: int) -> PopRecord:
+def _record_of(topic: str, group: str, queue_id: int, receipt: Receipt, *, offset: int) -> PopRecord:
     return PopRecord(receipt.pop_time, group, topic, queue_id, receipt.invisible_ms, offset)

@@ -197,8 +197,8 @@ class ReviveLog:
             point.to_json(),
             CK_TAG,
             f"{key}@{CK_TAG}",
-            point.revive_ms - ACK_TIME_INTERVAL_MS,
-            self._store.now_ms,
+            deliver_ms=point.revive_ms - ACK_TIME_INTERVAL_MS,
+            born_ms=self._store.now_ms,
         )
 
     def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> bool:
@@ -212,9 +212,9 @@ class ReviveLog:
         else:
             offset = -1 if batch else ack.offsets[0]
             key = f"{ack.topic}@{ack.queue_id}@{offset}@{ack.group}@{ack.pop_time}@{ack.broker_name}@{ACK_TAG}"
-        return self._write(revive_qid, ack.to_json(batch=batch), tag, key, deliver_ms, now_ms)
+        return self._write(revive_qid, ack.to_json(batch=batch), tag, key, deliver_ms=deliver_ms, born_ms=now_ms)
 
-    def _write(self, queue_id: int, body: bytes, tag: str, key: str, deliver_ms: int, born_ms: int) -> bool:
+    def _write(self, queue_id: int, body: bytes, tag: str, key: str, *, deliver_ms: int, born_ms: int) -> bool:
         properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}
         try:
             self._store.put(Message(self.topic, queue_id, body, properties, born_ms, self._store.store_host))

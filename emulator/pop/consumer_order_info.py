@@ -68,29 +68,27 @@ class Orders:
     STALE = -2
     UNKNOWN_OFFSET = -1
 
-    def __init__(
-        self,
-        config: BrokerConfig,
-        scheduler: Scheduler,
-        freed: Callable[[str, str, int], None],
-        written: Mapping[Place, OrderInfo] | None = None,
-    ) -> None:
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, freed: Callable[[str, str, int], None]) -> None:
         self._config = config
         self._scheduler = scheduler
         self._freed = freed
         self._file: LastWrite[Place, OrderInfo] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
-        self._infos: dict[Place, OrderInfo] = dict(written or {})
+        self._infos: dict[Place, OrderInfo] = {}
         self._timers: dict[Place, Timer] = {}
         self._names: NameIndex[Place] = NameIndex()
+
+    def restore(self, state: Mapping[Place, OrderInfo]) -> None:
+        """Start with the batches of the previous run."""
+        self._infos |= state
         for place, info in self._infos.items():
             self._names.add(place[0], place[1], place)
             self._watch(place, info)
 
-    def left(self) -> dict[Place, OrderInfo]:
+    def dump_on_stop(self) -> Mapping[Place, OrderInfo]:
         """Return the batches at a graceful shutdown; the OrderInfo objects are not copied."""
         return dict(self._infos)
 
-    def written(self) -> dict[Place, OrderInfo]:
+    def dump_on_crash(self) -> Mapping[Place, OrderInfo]:
         """Return the batches as of the last write of the file."""
         infos: dict[Place, OrderInfo | None] = {**self._infos, **self._file.lost()}
         return {place: info for place, info in infos.items() if info is not None}
@@ -122,7 +120,7 @@ class Orders:
         return info.is_blocked(self._scheduler.now_ms)
 
     def take(
-        self, place: Place, pop_time: int, invisible_ms: int, offsets: list[int], attempt_id: str | None
+        self, place: Place, pop_time: int, invisible_ms: int, offsets: list[int], *, attempt_id: str | None
     ) -> list[str]:
         """Record a new batch and return the entries of orderCountInfo, without the topic digit.
 

@@ -3,12 +3,13 @@
 Source: NotificationProcessor, PeekMessageProcessor, PollingInfoProcessor (5.3.3).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from ..assembly.broker_context import Complete
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call, Gate
-from ..group.group_table import Groups
-from ..group.offset_table import Offsets
+from ..gate.gate import Call
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.random_streams import Stream
 from ..kernel.response_code import ResponseCode
@@ -16,12 +17,10 @@ from ..kernel.scheduler import Scheduler, Timer
 from ..message import stored_record as records
 from ..message.names import pop_retry_topic
 from ..message.receipt import topic_digit
-from ..operations import (
-    PARKED,
+from ..operations.base import PARKED, Parked, Result
+from ..operations.consume import (
     Notification,
     NotificationResult,
-    Operation,
-    Parked,
     PeekMessage,
     PollingInfo,
     PollingInfoResult,
@@ -29,13 +28,11 @@ from ..operations import (
     PoppedMessage,
     PopResult,
     PullStatus,
-    Result,
-    TopicConfig,
 )
+from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader
-from ..store.message_store import MessageStore
 from ..store.refusals import illegal_capacity, illegal_queue_id
-from ..topic.topic_table import PERM_READ, Topics
+from ..topic.topic_table import PERM_READ
 from .consumer_order_info import Orders
 from .pop_long_polling import Park, PopPolling
 from .pop_merge_buffer import PopBuffer
@@ -43,44 +40,41 @@ from .pop_merge_buffer import PopBuffer
 PEEKS_TO_RETRY_FIRST = 5
 """One in this many peeks reads the retry topic first (PeekMessageProcessor.processRequest, 5.3.3)."""
 
-Complete = Callable[[Call, Operation, Result | EngineError], None]
-
 
 class NotificationService:
     """Handles the NOTIFICATION, PEEK_MESSAGE and POLLING_INFO requests of one broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - looks for messages exactly where a pop does
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         chance: Stream,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
-        offsets: Offsets,
+        tables: BrokerTables,
         reader: QueueReader,
         orders: Orders,
         buffer: PopBuffer,
         pops: PopPolling[PopMessage],
         complete: Complete,
-        gate: Gate,
+        polling: PopPolling[Notification],
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._chance = chance
-        self._store = store
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
+        self._offsets = tables.offsets
         self._reader = reader
         self._orders = orders
         self._buffer = buffer
         self._pops = pops
         self._complete = complete
-        self.polling: PopPolling[Notification] = PopPolling(
-            config, scheduler, self._resume, gate, "notification", newest_first=True
-        )
+        self.polling = polling
+        self._retry = self._resume
+        """One bound method for all waiting notifications."""
 
+    @handles(Notification)
     def notify(self, call: Call, operation: Notification) -> Result | Parked:
         """Report that messages are available, or wait for them.
 
@@ -91,7 +85,7 @@ class NotificationService:
         topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         if self._has_message(operation, topic):
             return NotificationResult(True)
-        parked = self.polling.park(call, operation, None, operation.born_ms)
+        parked = self.polling.park(call, operation, None, operation.born_ms, resume=self._retry)
         if parked is Park.WAITING:
             return PARKED
         return NotificationResult(False, polling_full=parked is Park.FULL)
@@ -170,6 +164,7 @@ class NotificationService:
             for queue_id in ([pop.queue_id] if pop.queue_id >= 0 else range(topic.read_queue_nums))
         )
 
+    @handles(PeekMessage)
     def peek(self, call: Call, operation: PeekMessage) -> PopResult:
         """Return the messages that a pop would read, without taking them. PULL_NOT_FOUND if there are none."""
         topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
@@ -208,6 +203,7 @@ class NotificationService:
         self._reader.given(operation.topic, group, operation.queue_id)
         return PopResult(ResponseCode.SUCCESS, 0, 0, 0, rest, found, remark=PullStatus.FOUND.value)
 
+    @handles(PollingInfo)
     def polling_info(self, call: Call, operation: PollingInfo) -> PollingInfoResult:
         """Return the number of pops that wait for a topic, group and queue id."""
         self._check(call, operation.topic, operation.consumer_group, operation.queue_id)

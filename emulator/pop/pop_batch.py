@@ -7,7 +7,7 @@ from ..kernel.value_class import value
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.receipt import Receipt
-from ..operations import PopMessage, PoppedMessage, PullStatus
+from ..operations.consume import PopMessage, PoppedMessage, PullStatus
 from ..pull.queue_reader import QueueReader, Read
 
 READ_AGAIN = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY, PullStatus.OFFSET_FOUND_NULL)

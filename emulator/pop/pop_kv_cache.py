@@ -45,6 +45,7 @@ class PopCache:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         offsets: Offsets,

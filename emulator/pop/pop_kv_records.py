@@ -55,6 +55,10 @@ class PopRecords:
     def __init__(self) -> None:
         self.table: dict[RecordKey, PopRecord] = {}
 
+    def restore(self, records: Iterable[PopRecord]) -> None:
+        """Start with the records of a previous broker."""
+        self.table = {record.key(): record for record in records}
+
     def __len__(self) -> int:
         """Return the number of messages in flight."""
         return len(self.table)

@@ -18,7 +18,8 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.names import pop_retry_topic
 from ..message.receipt import NORMAL, RETRY_V1, RETRY_V2, Receipt
-from ..operations import PoppedMessage, PullStatus, TopicConfig
+from ..operations.consume import PoppedMessage, PullStatus
+from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader, Read
 from ..store.message_store import MessageStore
 from .consumer_order_info import Orders
@@ -36,8 +37,9 @@ BACK_OFF_S = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 180
 class PopConsumer:
     """Pops, acknowledges and redelivers messages by records."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - reads, records and redelivers by itself
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
@@ -60,7 +62,9 @@ class PopConsumer:
         self._looks = Looks(scheduler, records, self._revive)
         self._cache: PopCache | None = None
         if config.enable_pop_buffer_merge:
-            self._cache = PopCache(config, scheduler, offsets, self._revive, self._looks.write)
+            self._cache = PopCache(
+                config=config, scheduler=scheduler, offsets=offsets, revive=self._revive, store=self._looks.write
+            )
 
     # pops
 
@@ -139,7 +143,7 @@ class PopConsumer:
         self.clear(place)
         return reset
 
-    def _hand_out(
+    def _hand_out(  # noqa: PLR0917 - once per queue of a pop; keywords would cost time
         self, batch: Batch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read
     ) -> list[PopRecord]:
         operation = batch.operation
@@ -150,7 +154,7 @@ class PopConsumer:
                 batch.pop_time,
                 operation.invisible_ms,
                 list(read.offsets),
-                operation.attempt_id,
+                attempt_id=operation.attempt_id,
             )
             batch.counts += [f"{digit} {entry}" for entry in entries]
         batch.describe(queue_id, digit, start_offset, read)
@@ -215,7 +219,7 @@ class PopConsumer:
 
         Returns None on success and after the last attempt.
         """
-        if self._redelivery.put(record.topic, record.group, record.queue_id, record.offset, record.pop_time):
+        if self._redelivery.put(record.topic, record.group, record.queue_id, record.offset, pop_time=record.pop_time):
             return None
         if record.attempts >= self._config.pop_revive_max_attempt_times:
             return None

@@ -17,7 +17,7 @@ from ..gate.gate import Call, Gate
 from ..kernel.java_numbers import long_sum
 from ..kernel.scheduler import Scheduler, Timer
 from ..message.names import is_pop_retry_v2, normal_topic_of_v2
-from ..operations import Notification, PopMessage
+from ..operations.consume import Notification, PopMessage
 
 Waiting = TypeVar("Waiting", PopMessage, Notification)
 
@@ -39,6 +39,7 @@ class Polling(Generic[Waiting]):
     message_filter: MessageFilter | None
     turn: tuple[int, int]
     channel_id: str
+    resume: Callable[[Call, Waiting], None]
     timer: Timer | None = None
 
 
@@ -49,7 +50,6 @@ class PopPolling(Generic[Waiting]):
         self,
         config: BrokerConfig,
         scheduler: Scheduler,
-        resume: Callable[[Call, Waiting], None],
         gate: Gate,
         kind: str,
         *,
@@ -57,7 +57,6 @@ class PopPolling(Generic[Waiting]):
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._resume: Callable[[Call, Waiting], None] = resume
         self._gate = gate
         self._kind = kind
         self._newest_first = newest_first
@@ -66,8 +65,16 @@ class PopPolling(Generic[Waiting]):
         self._parked = 0
         self.total = 0
 
-    def park(self, call: Call, operation: Waiting, message_filter: MessageFilter | None, born_ms: int) -> Park:
-        """Park a request until `born_ms` + its poll time, if there is time left and room.
+    def park(
+        self,
+        call: Call,
+        operation: Waiting,
+        message_filter: MessageFilter | None,
+        born_ms: int,
+        *,
+        resume: Callable[[Call, Waiting], None],
+    ) -> Park:
+        """Park a request until `born_ms` + its poll time, if there is time left and room; `resume` retries it.
 
         If that sum overflows a long, the deadline has passed, as upstream.
         """
@@ -80,7 +87,7 @@ class PopPolling(Generic[Waiting]):
         if self.total >= config.max_pop_polling_size or len(waiting) > config.pop_polling_size:
             return Park.FULL
         self._parked += 1
-        polling = Polling(call, operation, message_filter, (deadline, self._parked), call.channel.channel_id)
+        polling = Polling(call, operation, message_filter, (deadline, self._parked), call.channel.channel_id, resume)
         polling.timer = self._scheduler.call_at(
             deadline, lambda: self._time_over(topic, place, polling), self._kind, f"{place[0]}@{topic}@{place[1]}"
         )
@@ -97,7 +104,7 @@ class PopPolling(Generic[Waiting]):
         """Return True if any request waits for messages."""
         return bool(self._waiting)
 
-    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
+    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:  # noqa: PLR0917 - signature of an arrival listener
         """Wake requests for a stored message: for each group one that waits for any queue, and one for this queue.
 
         A message of a v2 pop retry topic counts as a message of the original topic. One of a v1 retry topic wakes no
@@ -127,7 +134,7 @@ class PopPolling(Generic[Waiting]):
         """
         for place in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
             if place in self._waiting.get(topic, {}):
-                self._gate.afterwards(partial(self._wake_any, topic, place, only))
+                self._gate.run_after_reply(partial(self._wake_any, topic, place, only))
 
     def _wake_any(self, topic: str, place: tuple[str, int], only: Callable[[Waiting], bool]) -> None:
         waiting = self._waiting.get(topic, {}).get(place, [])
@@ -162,7 +169,7 @@ class PopPolling(Generic[Waiting]):
     def _end(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
         if self._remove(topic, place, polling) and polling.call.active:
             # The resumed request may find messages and wake others, so it runs after the current one.
-            self._gate.carry_on(partial(self._resume, polling.call, polling.operation))
+            self._gate.run(partial(polling.resume, polling.call, polling.operation))
 
     def _remove(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> bool:
         places = self._waiting.get(topic)

@@ -55,7 +55,7 @@ class PopBuffer:
     """
 
     def __init__(
-        self, config: BrokerConfig, scheduler: Scheduler, offsets: Offsets, log: ReviveLog, exists: Exists
+        self, *, config: BrokerConfig, scheduler: Scheduler, offsets: Offsets, log: ReviveLog, exists: Exists
     ) -> None:
         self._config = config
         self._scheduler = scheduler

@@ -6,15 +6,13 @@ Source: PopReviveService.reviveRetry, PopConsumerService.reviveRetry (5.3.3).
 from collections.abc import Callable
 
 from ..config import BrokerConfig
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import Message, Stored
 from ..message.names import is_retry, pop_retry_topic
 from ..schedule.delay_levels import delay_level
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
 
 Redelivered = Callable[[str, str], None]
 
@@ -24,19 +22,18 @@ class Redelivery:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
-        store: MessageStore,
-        topics: Topics,
-        offsets: Offsets,
+        tables: BrokerTables,
         redelivered: Redelivered,
     ) -> None:
         self._config = config
-        self._store = store
-        self._topics = topics
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._offsets = tables.offsets
         self._redelivered = redelivered
 
-    def put(self, topic: str, group: str, queue_id: int, offset: int, pop_time: int) -> bool:
+    def put(self, topic: str, group: str, queue_id: int, offset: int, *, pop_time: int) -> bool:
         """Store a copy of one message. Returns False if it cannot be stored; a deleted message counts as done."""
         stored = self._store.record(topic, queue_id, offset)
         if stored is None:

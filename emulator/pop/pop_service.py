@@ -3,8 +3,8 @@
 Source: PopMessageProcessor (5.3.3).
 """
 
-from collections.abc import Callable
-
+from ..assembly.broker_context import Complete
+from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..config import BrokerConfig
 from ..filter.message_filter import (
@@ -16,9 +16,8 @@ from ..filter.message_filter import (
     is_tag_type,
     parse_failed,
 )
-from ..gate.gate import Call, Gate
-from ..group.group_table import Groups
-from ..group.offset_table import Offsets
+from ..gate.gate import Call
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum
 from ..kernel.random_streams import Stream
@@ -27,21 +26,12 @@ from ..kernel.scheduler import Scheduler
 from ..message import stored_record as records
 from ..message.names import pop_retry_topic
 from ..message.receipt import ORDER_REVIVE_QUEUE, RETRY_V1, RETRY_V2, Receipt, topic_digit
-from ..operations import (
-    PARKED,
-    Operation,
-    Parked,
-    PopMessage,
-    PoppedMessage,
-    PopResult,
-    PullStatus,
-    Result,
-    TopicConfig,
-)
+from ..operations.base import PARKED, Parked, Result
+from ..operations.consume import PopMessage, PoppedMessage, PopResult, PullStatus
+from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader, Read
-from ..store.message_store import MessageStore
 from ..store.refusals import illegal_capacity, illegal_queue_id
-from ..topic.topic_table import PERM_READ, Topics
+from ..topic.topic_table import PERM_READ
 from .check_point import CheckPoint
 from .consumer_order_info import Orders
 from .pop_batch import READ_AGAIN, Batch, reconsume_times_of, with_receipt
@@ -50,27 +40,24 @@ from .pop_init_offset import PopPositions
 from .pop_kv_service import PopConsumer, not_initialised
 from .pop_long_polling import Park, PopPolling
 from .pop_merge_buffer import PopBuffer
+from .pop_wake_ups import WakeUps
 
 MAX_MESSAGES = 32
 TOO_OLD_MS = 500
 _PROGRESSED = (PullStatus.NO_MATCHED_MESSAGE, PullStatus.OFFSET_FOUND_NULL, PullStatus.MESSAGE_WAS_REMOVING)
 
-Complete = Callable[[Call, Operation, Result | EngineError], None]
-
 
 class PopService:
     """Handles the pop requests of one broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a pop enters its messages in every record of messages in flight
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         chance: Stream,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
+        tables: BrokerTables,
         clients: Clients,
-        offsets: Offsets,
         positions: PopPositions,
         reader: QueueReader,
         orders: Orders,
@@ -78,17 +65,17 @@ class PopService:
         in_flight: PopInFlight,
         consumer: PopConsumer | None,
         complete: Complete,
-        goes_on: Callable[[str, str, int], None],
-        gate: Gate,
+        polling: PopPolling[PopMessage],
+        wake_ups: WakeUps,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._chance = chance
-        self._store = store
-        self._topics = topics
-        self._groups = groups
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
         self._clients = clients
-        self._offsets = offsets
+        self._offsets = tables.offsets
         self._positions = positions
         self._reader = reader
         self._orders = orders
@@ -96,10 +83,13 @@ class PopService:
         self._in_flight = in_flight
         self._consumer = consumer
         self._complete = complete
-        self._goes_on = goes_on
+        self._wake_ups = wake_ups
         self._revive_turn = -1
-        self.polling: PopPolling[PopMessage] = PopPolling(config, scheduler, self._resume, gate, "pop")
+        self.polling = polling
+        self._retry = self._resume
+        """One bound method for all waiting pops."""
 
+    @handles(PopMessage)
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
         """Take messages, or wait for some. Errors, in upstream's order of checks:
 
@@ -184,10 +174,10 @@ class PopService:
                 break  # the remaining messages are withheld; upstream keeps reading until they are not
         if batch.messages:
             if batch.rest > 0:
-                self._goes_on(operation.topic, operation.consumer_group, operation.queue_id)
+                self._wake_ups.wake_next(operation.topic, operation.consumer_group, operation.queue_id)
             self._reader.given(operation.topic, operation.consumer_group, operation.queue_id)
             return self._result(ResponseCode.SUCCESS, batch, "FOUND")
-        parked = self.polling.park(call, operation, message_filter, operation.born_ms)
+        parked = self.polling.park(call, operation, message_filter, operation.born_ms, resume=self._retry)
         if parked is Park.WAITING:
             return PARKED
         code = ResponseCode.POLLING_FULL if parked is Park.FULL else ResponseCode.POLLING_TIMEOUT
@@ -295,7 +285,7 @@ class PopService:
             offset = self._positions.begin(topic, group, queue_id, init_mode)
         return self._buffer.beyond((topic, group, queue_id), offset)
 
-    def _hand_out(self, batch: Batch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
+    def _hand_out(self, batch: Batch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read) -> None:  # noqa: PLR0917 - once per queue of a pop; keywords would cost time
         operation = batch.operation
         group = operation.consumer_group
         if operation.order:
@@ -304,7 +294,7 @@ class PopService:
                 batch.pop_time,
                 operation.invisible_ms,
                 list(read.offsets),
-                operation.attempt_id,
+                attempt_id=operation.attempt_id,
             )
             batch.counts += [f"{digit} {entry}" for entry in entries]
             self._offsets.commit(group, topic, queue_id, start_offset)

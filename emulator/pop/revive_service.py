@@ -13,16 +13,13 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from ..config import BrokerConfig
-from ..group.group_table import Groups
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.java_numbers import parse_long
 from ..kernel.scheduler import Scheduler, Timer
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import REVIVE_GROUP, is_retry
 from ..store.consume_queue import ConsumeQueue
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
 from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
 from .pop_inflight_counter import PopInFlight
 from .pop_retry_writer import Redelivery
@@ -75,29 +72,26 @@ class ReviveService:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
-        offsets: Offsets,
+        tables: BrokerTables,
         log: ReviveLog,
         redelivery: Redelivery,
         in_flight: PopInFlight,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._store = store
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
+        self._offsets = tables.offsets
         self._log = log
         self._redelivery = redelivery
         self._in_flight = in_flight
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
-        store.watchers[log.topic] = self.arrived
-        for stored in list(store.queues_of(log.topic)):
+        for stored in list(tables.store.queues_of(log.topic)):
             self._read_again(stored)
 
     def _read_again(self, stored: ConsumeQueue) -> None:
@@ -184,7 +178,9 @@ class ReviveService:
         for offset in point.unacknowledged():
             # A forged handle may name another broker, whose messages cannot be read here.
             is_ours = point.broker_name == self._config.broker_name
-            if is_ours and self._redelivery.put(point.topic, point.group, point.queue_id, offset, point.pop_time):
+            if is_ours and self._redelivery.put(
+                point.topic, point.group, point.queue_id, offset, pop_time=point.pop_time
+            ):
                 self._in_flight.done((point.topic, point.group, point.queue_id), point.pop_time)
             elif not (self._config.skip_when_ck_re_put_reach_max_times and point.is_last_attempt):
                 self._log.write_check_point(point.again(offset), queue.queue_id)

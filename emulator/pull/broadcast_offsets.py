@@ -13,7 +13,7 @@ from ..group.offset_table import Offsets
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
-from ..operations import PullMessage
+from ..operations.consume import PullMessage
 
 SCAN_PERIOD_MS = 5_000
 PASSIVELY = "CONSUME_PASSIVELY"

@@ -3,12 +3,13 @@
 Source: ColdDataCgCtrService (5.3.3), whose limits do not survive a restart of the broker either.
 """
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call, Handlers
+from ..gate.gate import Call
 from ..kernel.java_numbers import parse_long
-from ..operations import (
+from ..operations.base import Done
+from ..operations.tools import (
     ColdDataFlowCtrResult,
-    Done,
     GetColdDataFlowCtrInfo,
     RemoveColdDataFlowCtrConfig,
     UpdateColdDataFlowCtrConfig,
@@ -22,14 +23,7 @@ class ColdData:
         self._config = config
         self._thresholds: dict[str, int] = {}
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {
-            UpdateColdDataFlowCtrConfig: self.update,
-            RemoveColdDataFlowCtrConfig: self.remove,
-            GetColdDataFlowCtrInfo: self.info,
-        }
-
+    @handles(UpdateColdDataFlowCtrConfig)
     def update(self, call: Call, operation: UpdateColdDataFlowCtrConfig) -> Done:
         """Set limits; ignore a value that is not a 64-bit number."""
         for group, text in operation.thresholds.items():
@@ -39,12 +33,14 @@ class ColdData:
                 continue
         return Done()
 
+    @handles(RemoveColdDataFlowCtrConfig)
     def remove(self, call: Call, operation: RemoveColdDataFlowCtrConfig) -> Done:
         """Delete the limit of a group; a missing one is not an error."""
         if operation.group is not None:
             self._thresholds.pop(operation.group, None)
         return Done()
 
+    @handles(GetColdDataFlowCtrInfo)
     def info(self, call: Call, operation: GetColdDataFlowCtrInfo) -> ColdDataFlowCtrResult:
         """Return all limits."""
         config = self._config

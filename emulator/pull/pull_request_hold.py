@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..filter.message_filter import MessageFilter
 from ..gate.gate import Call
 from ..kernel.scheduler import Scheduler, Timer
-from ..operations import PullMessage
+from ..operations.consume import PullMessage
 
 Resume = Callable[[Call, PullMessage], None]
 
@@ -41,7 +41,7 @@ class PullHold:
         self._by_channel: dict[str, dict[HeldPull, tuple[str, int]]] = {}
 
     def hold(
-        self, call: Call, operation: PullMessage, message_filter: MessageFilter | None, offset: int, timeout_ms: int
+        self, call: Call, operation: PullMessage, message_filter: MessageFilter | None, offset: int, *, timeout_ms: int
     ) -> None:
         """Park a pull until messages arrive at `offset` or later, or until its timeout."""
         place = (operation.topic, operation.queue_id)
@@ -64,7 +64,7 @@ class PullHold:
         """Return True if any pull waits for messages."""
         return bool(self._held)
 
-    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
+    def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:  # noqa: PLR0917 - signature of an arrival listener
         """Resume the pulls whose filter matches a stored message; end the others at the next check."""
         waiting = self._held.get((topic, queue_id))
         if not waiting:

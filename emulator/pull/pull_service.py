@@ -3,32 +3,24 @@
 Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
 """
 
-from collections.abc import Callable
-
+from ..assembly.broker_context import Complete
+from ..assembly.handlers import handles
 from ..client.client_registry import ACTIVELY, BROADCASTING, Clients
 from ..config import BrokerConfig, EmulationConfig
 from ..filter.filter_table import RetryFilter
 from ..filter.message_filter import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
 from ..gate.gate import Call
-from ..group.group_table import Groups
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.names import MAY_ALWAYS_PULL, SYSTEM_GROUP_PREFIX, group_of_retry_topic, is_retry
-from ..operations import (
-    PARKED,
-    GroupConfig,
-    Operation,
-    Parked,
-    PullMessage,
-    PullResult,
-    PullStatus,
-    Result,
-    SubscriptionData,
-)
+from ..operations.base import PARKED, Parked, Result
+from ..operations.clients import SubscriptionData
+from ..operations.consume import PullMessage, PullResult, PullStatus
+from ..operations.groups import GroupConfig
 from ..store.refusals import illegal_queue_id, refuse_on_slave
-from ..topic.topic_table import PERM_READ, Topics
+from ..topic.topic_table import PERM_READ
 from .broadcast_offsets import BroadcastOffsets
 from .pull_request_hold import PullHold
 from .queue_reader import QueueReader, Read
@@ -50,36 +42,34 @@ _CODES = {
     PullStatus.OFFSET_RESET: ResponseCode.PULL_OFFSET_MOVED,
 }
 
-Complete = Callable[[Call, Operation, Result | EngineError], None]
-
 
 class PullService:
     """Handles the pull requests of one broker."""
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,
-        topics: Topics,
-        groups: Groups,
+        tables: BrokerTables,
         clients: Clients,
-        offsets: Offsets,
         reader: QueueReader,
         complete: Complete,
     ) -> None:
         self._config = config
-        self._topics = topics
-        self._groups = groups
+        self._topics = tables.topics
+        self._groups = tables.groups
         self._clients = clients
-        self._offsets = offsets
+        self._offsets = tables.offsets
         self._reader = reader
         self._complete = complete
         self._emulation = emulation
         self._suggestions = Suggestions(config, reader)
-        self._broadcasts = BroadcastOffsets(config, scheduler, clients, offsets)
+        self._broadcasts = BroadcastOffsets(config, scheduler, clients, tables.offsets)
         self.hold = PullHold(scheduler, self._check_interval_ms, self._resume)
 
+    @handles(PullMessage)
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
         """Read a queue, or wait for messages.
 
@@ -114,7 +104,7 @@ class PullService:
         timeout_ms = operation.suspend_timeout_ms
         if not self._config.long_polling_enable:
             timeout_ms = self._config.short_polling_time_mills
-        self.hold.hold(call, operation, message_filter, operation.queue_offset, timeout_ms)
+        self.hold.hold(call, operation, message_filter, operation.queue_offset, timeout_ms=timeout_ms)
         return PARKED
 
     def _check_interval_ms(self) -> int:
@@ -245,7 +235,7 @@ class PullService:
             return code
         return ResponseCode.PULL_NOT_FOUND if operation.queue_offset == 0 else ResponseCode.PULL_OFFSET_MOVED
 
-    def _result(
+    def _result(  # noqa: PLR0917 - once per pull; keywords would cost time
         self, code: ResponseCode, read: Read, topic_sys_flag: int, group: GroupConfig, behind: bool
     ) -> PullResult:
         return PullResult(

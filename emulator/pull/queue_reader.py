@@ -11,7 +11,7 @@ from ..config import BrokerConfig
 from ..filter.message_filter import MessageFilter
 from ..kernel.value_class import value
 from ..message import stored_record as records
-from ..operations import PullStatus
+from ..operations.consume import PullStatus
 from ..store.compaction import CompactedQueue, Compaction, moved
 from ..store.consume_queue import BatchConsumeQueue, ConsumeQueue
 from ..store.message_store import MessageStore
@@ -64,6 +64,7 @@ class QueueReader:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         topics: Topics,
@@ -89,7 +90,7 @@ class QueueReader:
             return log.min_offset, log.max_offset
         return queue.first, queue.max_offset
 
-    def read(
+    def read(  # noqa: PLR0917 - once per read; keywords would cost time
         self,
         topic: str,
         queue_id: int,
@@ -122,7 +123,7 @@ class QueueReader:
     def _is_compacted(self, topic: str) -> bool:
         return topic in self._compacted and self._config.enable_compaction
 
-    def _read_queue(
+    def _read_queue(  # noqa: PLR0917 - once per read; keywords would cost time
         self, queue: ConsumeQueue, offset: int, max_count: int, message_filter: MessageFilter | None, group: str
     ) -> Read:
         topic, queue_id = queue.topic, queue.queue_id
@@ -187,7 +188,7 @@ class QueueReader:
         found.hand_over(read)
         return read
 
-    def _take(self, queue: ConsumeQueue, read: Read, first: int, stop: int, bytes_max: int) -> None:
+    def _take(self, queue: ConsumeQueue, read: Read, first: int, stop: int, bytes_max: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
         """Read consecutive units, as many as the byte limit allows, but at least one."""
         sizes = queue.sizes[first:stop]
         total = sum(sizes)
@@ -201,7 +202,7 @@ class QueueReader:
         read.offsets, read.physical_offsets = range(queue.first + first, queue.first + stop), places
         read.next_offset = queue.first + max(first, stop)
 
-    def _read_filtered(
+    def _read_filtered(  # noqa: PLR0917 - once per read; keywords would cost time
         self,
         queue: ConsumeQueue,
         read: Read,
@@ -229,7 +230,7 @@ class QueueReader:
             read.next_offset = low + index + 1
         found.hand_over(read)
 
-    def _read_batches(
+    def _read_batches(  # noqa: PLR0917 - once per read; keywords would cost time
         self,
         queue: BatchConsumeQueue,
         read: Read,

@@ -6,7 +6,8 @@ nextOffsetCorrection (5.3.3).
 
 from ..config import BrokerConfig
 from ..kernel.response_code import ResponseCode
-from ..operations import GroupConfig, PullMessage, PullStatus
+from ..operations.consume import PullMessage, PullStatus
+from ..operations.groups import GroupConfig
 from .queue_reader import QueueReader, Read
 
 MEMORY_BYTES = 8 * 1024**3

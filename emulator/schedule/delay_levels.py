@@ -9,6 +9,7 @@ Not emulated: a clock that was set back, and the endless retries of a copy that 
 
 from collections.abc import Mapping
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
@@ -21,7 +22,7 @@ from ..message import stored_record as records
 from ..message.message import Message
 from ..message.message_copies import copy_of, send_home
 from ..message.names import HALF_TOPIC, SCHEDULE_TOPIC
-from ..operations import DelayOffsetsResult, GetAllDelayOffset
+from ..operations.timers import DelayOffsetsResult, GetAllDelayOffset
 from ..store.message_store import MessageStore
 
 AGAIN_MS = 100
@@ -80,10 +81,9 @@ class DelayService:
         emulation: EmulationConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        written: Mapping[int, int] | None = None,
     ) -> None:
         self.delays_ms = parse_delay_levels(config.message_delay_level)
-        self.offsets: dict[int, int] = dict(written or {})
+        self.offsets: dict[int, int] = {}
         """Level -> offset of its queue up to which messages are delivered.
 
         Written to a file every `flushDelayOffsetInterval`.
@@ -99,18 +99,22 @@ class DelayService:
         """Version and time of the offsets that a slave has copied."""
         self._looked_from: dict[int, int] = {}
         """Level -> time of its first check after its queue existed (ms)."""
+
+    def restore(self, state: Mapping[int, int]) -> None:
+        """Start with the offsets of the previous run, and schedule the checks of queues with undelivered messages."""
+        self.offsets |= state
         for level in range(1, len(self.delays_ms) + 1):
-            queue = store.queue(SCHEDULE_TOPIC, level - 1)
+            queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
             if queue is not None:
                 self._looked_from[level] = self._first_look_ms
                 if self.offsets.get(level, 0) < queue.max_offset:
                     self._look_at(level, 0)
 
-    def left(self) -> dict[int, int]:
+    def dump_on_stop(self) -> Mapping[int, int]:
         """Return the offsets as a graceful shutdown writes them."""
         return dict(self.offsets)
 
-    def written(self) -> dict[int, int]:
+    def dump_on_crash(self) -> Mapping[int, int]:
         """Return the offsets as of the last write of the file."""
         offsets: dict[int, int | None] = {**self.offsets, **self._file.lost()}
         return {level: offset for level, offset in offsets.items() if offset is not None}
@@ -137,6 +141,7 @@ class DelayService:
         self.offsets.update(told.offsets)
         self._copied = told.version, told.changed_ms
 
+    @handles(GetAllDelayOffset)
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
         """Return the delivered offset of each level; a slave returns the offsets that it has copied."""
         if self._store.follows:

@@ -7,6 +7,7 @@ Source: RecallMessageProcessor, RecallMessageHandle (5.3.3).
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
@@ -17,8 +18,10 @@ from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import Message
 from ..message.names import is_retry
-from ..operations import RecallMessage, RecallResult
+from ..operations.base import Parked, Result
+from ..operations.send import RecallMessage, RecallResult
 from ..store.message_store import MessageStore
+from ..store.slave_acknowledgements import Acknowledgements
 from ..topic.topic_table import PERM_WRITE, Topics
 from .timer_service import delete_key
 
@@ -59,11 +62,20 @@ class RecallHandle:
 class RecallService:
     """Creates recall handles and handles recalls of one broker."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, topics: Topics) -> None:
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store: MessageStore,
+        topics: Topics,
+        acknowledgements: Acknowledgements,
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._topics = topics
+        self._acknowledgements = acknowledgements
 
     def handle_of(self, message: Message, unique_key: str) -> str | None:
         """Return the handle of a message just stored, even while recall is off; None if the timer does not hold it."""
@@ -77,7 +89,8 @@ class RecallService:
             return None
         return RecallHandle(topic, self._config.broker_name, timestamp_ms, unique_key).text()
 
-    def recall(self, call: Call, operation: RecallMessage) -> RecallResult:
+    @handles(RecallMessage)
+    def recall(self, call: Call, operation: RecallMessage) -> Result | Parked:
         """Store a delete mark in the slot of the message.
 
         Errors: NO_PERMISSION (recall is off), SLAVE_NOT_AVAILABLE, SERVICE_NOT_AVAILABLE (broker not serving yet, or
@@ -102,7 +115,7 @@ class RecallService:
         except EngineError:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "recall failed, execute error") from None
         self._store.stats.by_name.was_sent(mark.topic, 0)
-        return RecallResult(handle.unique_key)
+        return self._acknowledgements.after(call, operation, RecallResult(handle.unique_key))
 
     def _checked_handle(self, operation: RecallMessage) -> RecallHandle:
         try:

@@ -13,7 +13,7 @@ from dataclasses import field
 from ..kernel.file_image import LastWrite
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
-from ..operations import TimerMetric
+from ..operations.timers import TimerMetric
 
 LOG_UNIT_BYTES = 52
 """Size of one message in the timer log in bytes (TimerLog.UNIT_SIZE)."""
@@ -32,9 +32,9 @@ class WrittenMetrics:
 class TimerMetrics:
     """The counts of one broker's timer. `version` is the number of changes."""
 
-    def __init__(self, scheduler: Scheduler, written: WrittenMetrics) -> None:
-        self.topics: dict[str, TimerMetric] = dict(written.topics)
-        self.version = written.version
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.topics: dict[str, TimerMetric] = {}
+        self.version = 0
         self._start_ms = scheduler.now_ms
         self._scheduler = scheduler
         self._file: LastWrite[str, TimerMetric] = LastWrite(scheduler, lambda: METRICS_WRITE_MS)
@@ -76,11 +76,16 @@ class TimerMetrics:
         self._file.write()
         self._version_file.write()
 
-    def left(self) -> WrittenMetrics:
+    def restore(self, state: WrittenMetrics) -> None:
+        """Start with the counts of the previous run."""
+        self.topics |= state.topics
+        self.version = state.version
+
+    def dump_on_stop(self) -> WrittenMetrics:
         """Return the counts as a graceful shutdown writes them."""
         return WrittenMetrics(dict(self.topics), self.version)
 
-    def written(self) -> WrittenMetrics:
+    def dump_on_crash(self) -> WrittenMetrics:
         """Return the counts as of the last write of the file."""
         topics: dict[str, TimerMetric | None] = {**self.topics, **self._file.lost()}
         version = self._version_file.lost().get(None)

@@ -16,8 +16,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call, Handlers
+from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum, parse_long
 from ..kernel.random_streams import Stream
@@ -29,7 +30,7 @@ from ..message import stored_record as records
 from ..message.message import Message
 from ..message.message_copies import copy_of, send_home
 from ..message.names import TIMER_TOPIC
-from ..operations import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
+from ..operations.timers import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
 from ..store.message_store import MessageStore
 from .delay_levels import delay_level, may_be_delayed
 from .timer_metrics import LOG_UNIT_BYTES, TimerFile, TimerMetrics, WheelProgress, WrittenMetrics
@@ -83,7 +84,7 @@ class FollowedTimer:
 
 
 @value
-class TimerRemains:
+class TimerState:
     """The state that a run of a timer leaves to the next run. `slots`: see `TimerService.slots`."""
 
     slots: dict[int, Slot] = field(default_factory=dict)
@@ -104,47 +105,57 @@ class TimerService:
         scheduler: Scheduler,
         store: MessageStore,
         chance: Stream,
-        remains: TimerRemains,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._chance = chance
-        self.slots = dict(remains.slots)
+        self.slots: dict[int, Slot] = {}
         """Slot time (ms) -> contents of the slot."""
         self._read_slots: deque[tuple[int, int, Slot]] = deque()
         """Slots read since the last write of the file: time of reading, slot time, contents."""
-        self.metrics = TimerMetrics(scheduler, remains.metrics)
-        self._file = TimerFile(scheduler, remains.progress)
-        self._version = remains.version
+        self.metrics = TimerMetrics(scheduler)
+        self._file = TimerFile(scheduler, WheelProgress())
+        self._version = 0
         self.began_ms = scheduler.now_ms
-        self.followed: Callable[[], FollowedTimer] | None = None
+        self._followed: Callable[[], FollowedTimer] | None = None
         """Returns the slave's knowledge of its master's timer; None on a master."""
-        self.followed_before = remains.followed
+        self.followed_before = FollowedTimer()
         """The knowledge left by the previous run."""
-        self._kept_out = remains.kept_out
-        if self._kept_out is not None:  # offsets of messages lost in a crash are used again
-            self._kept_out = min(self._kept_out, store.max_offset(TIMER_TOPIC, 0))
-        store.watchers[TIMER_TOPIC] = self._arrived
+        self._kept_out: int | None = None
+
+    def restore(self, state: TimerState) -> None:
+        """Start with the wheel of the previous run, and enter the messages that it did not contain yet."""
+        self.slots |= state.slots
+        self.metrics.restore(state.metrics)
+        self._file = TimerFile(self._scheduler, state.progress)
+        self._version = state.version
+        self.followed_before = state.followed
+        if state.kept_out is not None:  # offsets of messages lost in a crash are used again
+            self._kept_out = min(state.kept_out, self._store.max_offset(TIMER_TOPIC, 0))
         for slot_ms in self.slots:
             self._read_later(slot_ms, "")
-        if not store.follows:
-            self._take_again(remains.progress.taken)
+        if not self._store.follows:
+            self._take_again(state.progress.taken)
             self._take_in()
 
-    def left(self) -> TimerRemains:
-        """Return the state as a graceful shutdown writes it; the Slot objects are not copied."""
-        return self._remains(dict(self.slots), self._file.progress, self.metrics.left())
+    def follow(self, known: Callable[[], FollowedTimer]) -> None:
+        """Begin to follow a master's timer; `known` returns this slave's knowledge of it."""
+        self._followed = known
 
-    def written(self) -> TimerRemains:
+    def dump_on_stop(self) -> TimerState:
+        """Return the state as a graceful shutdown writes it; the Slot objects are not copied."""
+        return self._state(dict(self.slots), self._file.progress, self.metrics.dump_on_stop())
+
+    def dump_on_crash(self) -> TimerState:
         """Return the state as of the last writes of the files."""
         progress = self._file.written(self._config.timer_flush_interval_ms)
-        return self._remains(self._written_slots(), progress, self.metrics.written())
+        return self._state(self._written_slots(), progress, self.metrics.dump_on_crash())
 
-    def _remains(self, slots: dict[int, Slot], progress: WheelProgress, metrics: WrittenMetrics) -> TimerRemains:
+    def _state(self, slots: dict[int, Slot], progress: WheelProgress, metrics: WrittenMetrics) -> TimerState:
         version = self._version + self._file.writes(self._config.timer_flush_interval_ms)
-        followed = self.followed_before if self.followed is None else self.followed()
-        return TimerRemains(slots, progress, version, metrics, followed, self._kept_out)
+        followed = self.followed_before if self._followed is None else self._followed()
+        return TimerState(slots, progress, version, metrics, followed, self._kept_out)
 
     def _written_slots(self) -> dict[int, Slot]:
         """Return the slots that are unread according to the file, without lost messages."""
@@ -275,7 +286,7 @@ class TimerService:
             "current time",
         )
 
-    def _arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
+    def arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
         """Put a stored message of the timer topic into its slot, unless `timerStopEnqueue` is on."""
         if self._config.timer_stop_enqueue:
             self._kept_out = offset if self._kept_out is None else self._kept_out
@@ -376,7 +387,7 @@ class TimerService:
 
     def _fill(self, first: int, end: int) -> None:
         for offset, properties in self._still_stored(first, end):
-            self._arrived(0, offset, properties)
+            self.arrived(0, offset, properties)
 
     def _still_stored(self, first: int, end: int) -> Iterator[tuple[int, dict[str, str]]]:
         """Yield the stored messages of a range of the timer topic; deleted ones are counted as taken and skipped."""
@@ -387,18 +398,15 @@ class TimerService:
             else:
                 yield offset, records.decode(stored).property_map()
 
-    def handlers(self) -> Handlers:
-        """Return the handler of each operation."""
-        return {GetTimerCheckPoint: self.get_check_point, GetTimerMetrics: self.get_metrics}
-
+    @handles(GetTimerCheckPoint)
     def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:
         """Return the check point as of the last write of the file. Errors: SYSTEM_ERROR without a timer."""
         if not self._config.timer_wheel_enable:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The checkpoint is null")
         interval = self._config.timer_flush_interval_ms
         written_ms, progress = self._file.written_ms(interval), self._file.written(interval)
-        if self.followed is not None:
-            known = self.followed()
+        if self._followed is not None:
+            known = self._followed()
             read_ms = self.began_ms - self.began_ms % self.precision_ms - UNREAD_SLOTS * self.precision_ms
             return TimerCheckPointResult(
                 read_ms if known.read_ms is None else known.read_ms,
@@ -417,6 +425,7 @@ class TimerService:
             progress.taken,
         )
 
+    @handles(GetTimerMetrics)
     def get_metrics(self, call: Call, operation: GetTimerMetrics) -> TimerMetricsResult:
         """Return the counts by topic. Errors: SYSTEM_ERROR without a timer."""
         if not self._config.timer_wheel_enable:

@@ -7,25 +7,27 @@ Source: ReplyMessageProcessor, Broker2Client.callClient (5.3.3).
 from collections.abc import Callable
 from functools import partial
 
+from ..assembly.broker_context import Complete
+from ..assembly.handlers import handles
 from ..client.client_registry import Clients
 from ..client.server_requests import ClientQuestions
 from ..config import BrokerConfig
 from ..gate.effects import PushReplyMessage
-from ..gate.gate import Call, Outcome
+from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import Message
-from ..operations import PARKED, Operation, Parked, PushAnswered, SendMessage, SendReplyMessage, SendResult
+from ..operations.base import PARKED, Parked
+from ..operations.send import PushAnswered, SendMessage, SendReplyMessage, SendResult
 from ..store.message_store import MessageStore
 
 PUSH_TIMEOUT_MS = 10_000
 """Timeout of a push to a client (Broker2Client.callClient)."""
 
 Place = Callable[[Call, SendMessage], int]
-Complete = Callable[[Call, Operation, Outcome], None]
 
 
 class ReplyService:
@@ -33,6 +35,7 @@ class ReplyService:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
@@ -49,6 +52,7 @@ class ReplyService:
         self._place = place
         self._complete = complete
 
+    @handles(SendReplyMessage)
     def send(self, call: Call, operation: SendReplyMessage) -> SendResult | Parked:
         """Push a reply and store it.
 
@@ -69,7 +73,7 @@ class ReplyService:
             self._complete(call, operation, self._stored(message, problem))
 
         push = partial(self._push, sent, message)
-        self._questions.ask(channel, push, "push of a reply", client, PUSH_TIMEOUT_MS, told)
+        self._questions.ask(channel, push, "push of a reply", client, timeout_ms=PUSH_TIMEOUT_MS, then=told)
         return PARKED
 
     def _message(self, sent: SendMessage, queue_id: int) -> Message:

@@ -3,10 +3,11 @@
 Source: AbstractSendMessageProcessor.consumerSendMsgBack, SendMessageProcessor.handleRetryAndDLQ (5.3.3).
 """
 
+from ..assembly.handlers import handles
 from ..client.queue_locks import QueueLocks
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.group_table import Groups
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.random_streams import Stream
 from ..kernel.response_code import ResponseCode
@@ -16,11 +17,13 @@ from ..message import stored_record as records
 from ..message.message import Message
 from ..message.message_copies import copy_of
 from ..message.stored_record import Record
-from ..operations import Done, GroupConfig, SendMessage, SendMessageBack, TopicConfig
-from ..store.message_store import MessageStore
+from ..operations.base import Done
+from ..operations.groups import GroupConfig
+from ..operations.send import SendMessage, SendMessageBack
+from ..operations.topics import TopicConfig
 from ..store.refusals import record_of, refuse_to_store
 from ..store.write_buffers import StoreBuffers
-from ..topic.topic_table import PERM_WRITE, Topics
+from ..topic.topic_table import PERM_WRITE
 
 FIRST_RETRY_LEVEL = 3
 """Delay level after the first failure (10 s); each further failure uses the next level."""
@@ -32,24 +35,24 @@ class RetryService:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
-        store: MessageStore,
-        topics: Topics,
-        groups: Groups,
+        tables: BrokerTables,
         locks: QueueLocks,
         buffers: StoreBuffers,
         chance: Stream,
     ) -> None:
         self._config = config
-        self._store = store
-        self._topics = topics
-        self._groups = groups
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
         self._locks = locks
         self._buffers = buffers
         self._chance = chance
 
     # a consumer sends a message back
 
+    @handles(SendMessageBack)
     def send_back(self, call: Call, operation: SendMessageBack) -> Done:
         """Store a copy for a later retry, or in the dead letter queue after too many.
 

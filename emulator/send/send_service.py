@@ -5,6 +5,7 @@ Source: AbstractSendMessageProcessor, SendMessageProcessor (5.3.3).
 
 from collections.abc import Callable
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import FAQ, EngineError
@@ -17,10 +18,14 @@ from ..message import properties as props
 from ..message import stored_record as records
 from ..message.batch import Part, properties_of, split_batch
 from ..message.message import Message, Stored
-from ..operations import SendMessage, SendResult, TopicConfig, WholeBatchSendResult
+from ..operations.base import Parked, Result
+from ..operations.send import SendMessage, SendResult, WholeBatchSendResult
+from ..operations.topics import TopicConfig
+from ..overload.request_pools import RequestPools
 from ..schedule.delay_levels import delay_level
 from ..store.message_store import MessageStore
 from ..store.refusals import refuse_to_store
+from ..store.slave_acknowledgements import Acknowledgements
 from ..store.write_buffers import StoreBuffers
 from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, Topics
 from ..transaction.half_message import is_half
@@ -43,12 +48,15 @@ class SendService:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         store: MessageStore,
         topics: Topics,
         buffers: StoreBuffers,
         chance: Stream,
         hooks: SendHooks,
+        request_pools: RequestPools,
+        acknowledgements: Acknowledgements,
     ) -> None:
         self._config = config
         self._store = store
@@ -57,9 +65,12 @@ class SendService:
         self._special = topics.special
         self._chance = chance
         self._hooks = hooks
+        self._request_pools = request_pools
+        self._acknowledgements = acknowledgements
         self._unique_count = 0
 
-    def send(self, call: Call, operation: SendMessage) -> SendResult:
+    @handles(SendMessage)
+    def send(self, call: Call, operation: SendMessage) -> Result | Parked:
         """Store a message or a batch.
 
         Errors: INVALID_PARAMETER (topic name, queue id), NO_PERMISSION (system topics), TOPIC_NOT_EXIST,
@@ -68,10 +79,11 @@ class SendService:
         """
         if not operation.through_proxy:
             self._buffers.refuse_to_send()
+        elif self._request_pools.on:
+            self._request_pools.refuse_to_store()
         queue_id = self.place(call, operation)
-        if operation.batch:
-            return self._send_batch(operation, queue_id)
-        return self._send_single(operation, queue_id)
+        sent = (self._send_batch if operation.batch else self._send_single)(operation, queue_id)
+        return self._acknowledgements.of(call, operation, sent)
 
     def place(self, call: Call, operation: SendMessage) -> int:
         """Check the topic of a message, creating it if allowed, and return the queue id. Errors: those of a send."""
@@ -140,7 +152,7 @@ class SendService:
         operation.properties_length = stored.size - len(body)
         return self._sent(SendResult, message, queue_id, unique_key, stored)
 
-    def _sent(
+    def _sent(  # noqa: PLR0917 - once per send; keywords would cost time
         self, kind: type[SendResult], message: Message, queue_id: int, unique_key: str, stored: Stored
     ) -> SendResult:
         """Return the response to a send whose message was stored as one record."""

@@ -11,10 +11,11 @@ from typing import Annotated
 from ..auth.user_table import User
 from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..filter import filter_table as filter_data
-from ..operations import GroupConfig, QueueMapping, SetMessageRequestMode, TopicConfig
+from ..operations.groups import GroupConfig, SetMessageRequestMode
+from ..operations.topics import QueueMapping, TopicConfig
 from ..pop.consumer_order_info import OrderInfo, Place
 from ..pop.pop_kv_records import PopRecord
-from ..schedule.timer_service import TimerRemains
+from ..schedule.timer_service import TimerState
 from ..store.consume_queue import ConsumeQueue
 
 Wide = Annotated[int, 1024]
@@ -24,12 +25,12 @@ Version = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Remains:
+class ServiceState:
     """State of a broker's services, without its store and its tables of topics, groups and offsets."""
 
     orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
     delay_offsets: Mapping[int, int] = field(default_factory=dict)
-    timer: TimerRemains = field(default_factory=TimerRemains)
+    timer: TimerState = field(default_factory=TimerState)
     filters: Mapping[filter_data.Place, filter_data.FilterData] = field(default_factory=dict)
 
 
@@ -58,7 +59,7 @@ class BrokerState:
     queues: list[ConsumeQueue]
     request_modes: list[SetMessageRequestMode]
     pop_records: list[PopRecord]
-    remains: Remains
+    services: ServiceState
     mappings: dict[str, QueueMapping] = field(default_factory=dict)
     """Queue mappings of static topics."""
     mappings_version: Version = (0, 0)

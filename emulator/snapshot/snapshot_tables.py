@@ -14,22 +14,16 @@ from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..config.keys import Config, camel_case
 from ..filter.filter_table import FilterData
 from ..filter.message_filter import SqlFilter
-from ..operations import (
-    GroupConfig,
-    QueueMapping,
-    QueuePart,
-    RetryPolicy,
-    SetMessageRequestMode,
-    TimerMetric,
-    TopicConfig,
-)
+from ..operations.groups import GroupConfig, RetryPolicy, SetMessageRequestMode
+from ..operations.timers import TimerMetric
+from ..operations.topics import QueueMapping, QueuePart, TopicConfig
 from ..pop.consumer_order_info import OrderInfo
 from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_metrics import WheelProgress, WrittenMetrics
-from ..schedule.timer_service import FollowedTimer, Slot, TimerRemains, Waiting
+from ..schedule.timer_service import FollowedTimer, Slot, TimerState, Waiting
 from ..store.consume_queue import BatchConsumeQueue, ConsumeQueue
 from ..store.lmq_dispatch import LightQueue
-from .durable_state import BrokerState, EngineState, LogState, Remains
+from .durable_state import BrokerState, EngineState, LogState, ServiceState
 
 Form = dict[str, Any]
 C = TypeVar("C", bound=Config)
@@ -81,7 +75,7 @@ def _config(config: C, keys: Mapping[str, str]) -> C:
 
 def broker_form(state: BrokerState) -> Form:
     """Convert a broker's state, without the bytes of the log and the units of the queues."""
-    log, remains = state.log, state.remains
+    log, services = state.log, state.services
     static = {"version": state.mappings_version, "table": [_mapping_form(each) for each in state.mappings.values()]}
     return {
         "config": state.config.changed(),
@@ -110,12 +104,12 @@ def broker_form(state: BrokerState) -> Form:
             ]
             for record in sorted(state.pop_records, key=PopRecord.key)
         ],
-        "orders": [[*place, _changed(info)] for place, info in remains.orders.items()],
-        "delayOffsets": remains.delay_offsets,
-        "timer": _timer_form(remains.timer),
+        "orders": [[*place, _changed(info)] for place, info in services.orders.items()],
+        "delayOffsets": services.delay_offsets,
+        "timer": _timer_form(services.timer),
         "filters": [
             [*place, data.expression, data.expression_type, data.version, data.dead_since]
-            for place, data in remains.filters.items()
+            for place, data in services.filters.items()
         ],
         "log": {
             "fileBytes": log.segment_bytes,
@@ -148,7 +142,7 @@ def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
         [_queue(*queue[:4]) for queue in form["queues"]],
         [SetMessageRequestMode(*mode) for mode in form["requestModes"]],
         [PopRecord(*record) for record in form["popRecords"]],
-        Remains(
+        ServiceState(
             {(topic, group, queue_id): _order(info) for topic, group, queue_id, info in form["orders"]},
             _by_number(form["delayOffsets"]),
             _timer(form["timer"]),
@@ -246,9 +240,9 @@ def _order(form: Form) -> OrderInfo:
 # the timer
 
 
-def _timer_form(remains: TimerRemains) -> Form:
+def _timer_form(state: TimerState) -> Form:
     return {
-        "followed": _changed(remains.followed),
+        "followed": _changed(state.followed),
         "slots": [
             [
                 slot_ms,
@@ -256,21 +250,21 @@ def _timer_form(remains: TimerRemains) -> Form:
                 [[waiting.offset, waiting.enqueue_ms, waiting.rolls] for waiting in slot.waiting],
                 sorted(slot.deleted),
             ]
-            for slot_ms, slot in remains.slots.items()
+            for slot_ms, slot in state.slots.items()
         ],
-        "progress": [remains.progress.taken, remains.progress.units],
-        **({} if remains.kept_out is None else {"keptOut": remains.kept_out}),
-        "version": remains.version,
+        "progress": [state.progress.taken, state.progress.units],
+        **({} if state.kept_out is None else {"keptOut": state.kept_out}),
+        "version": state.version,
         "metrics": {
-            "version": remains.metrics.version,
-            "topics": {topic: [found.count, found.changed_ms] for topic, found in remains.metrics.topics.items()},
+            "version": state.metrics.version,
+            "topics": {topic: [found.count, found.changed_ms] for topic, found in state.metrics.topics.items()},
         },
     }
 
 
-def _timer(form: Form) -> TimerRemains:
+def _timer(form: Form) -> TimerState:
     metrics = form["metrics"]
-    return TimerRemains(
+    return TimerState(
         {
             slot_ms: Slot([Waiting(*each) for each in waiting], set(deleted), number)
             for slot_ms, number, waiting, deleted in form["slots"]

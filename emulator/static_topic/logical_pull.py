@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..kernel.response_code import ResponseCode
-from ..operations import PullResult, QueuePart
+from ..operations.consume import PullResult
+from ..operations.topics import QueuePart
 from .queue_mappings import end_of, logical, part_after, part_at
 
 

@@ -10,19 +10,18 @@ from itertools import pairwise
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
-from ..operations import QueueMapping, QueuePart
+from ..operations.topics import QueueMapping, QueuePart
 
 
 class QueueMappings:
-    """Queue mappings by topic, written to a file at each change."""
+    """Queue mappings by topic, written to a file at each change. `on_change` is called at each change."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, on_change: Callable[[], None]) -> None:
         self._scheduler = scheduler
         self.table: dict[str, QueueMapping] = {}
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
-        self.on_change: Callable[[], None] = lambda: None
-        """Called at each change."""
+        self._on_change = on_change
 
     def put(self, new: QueueMapping, *, force: bool) -> None:
         """Store a mapping. Errors: SYSTEM_ERROR."""
@@ -38,7 +37,7 @@ class QueueMappings:
         self.table[new.topic] = new
         self._touch()
 
-    def take_up(self, table: Mapping[str, QueueMapping], version: tuple[int, int]) -> None:
+    def restore(self, table: Mapping[str, QueueMapping], version: tuple[int, int]) -> None:
         """Restore the mappings of a previous run."""
         self.table |= table
         self.version_counter, self.version_timestamp = version
@@ -51,7 +50,7 @@ class QueueMappings:
     def _touch(self) -> None:
         self.version_counter += 1
         self.version_timestamp = self._scheduler.now_ms
-        self.on_change()
+        self._on_change()
 
 
 def _refused(reason: str) -> EngineError:

@@ -12,29 +12,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..assembly.handlers import handles
 from ..gate.gate import Call, Channel, Handlers, Outcome
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations import (
-    CreateStaticTopic,
-    Done,
+from ..operations.base import Done, Operation, Parked, Result
+from ..operations.consume import PullMessage, PullResult
+from ..operations.offsets import (
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
     OffsetResult,
-    Operation,
-    Parked,
-    PullMessage,
-    PullResult,
     QueryConsumerOffset,
-    QueueMapping,
-    QueuePart,
-    Result,
     SearchOffset,
-    SendMessage,
-    SendResult,
     UpdateConsumerOffset,
 )
+from ..operations.send import SendMessage, SendResult
+from ..operations.topics import CreateStaticTopic, QueueMapping, QueuePart
 from ..pull.pull_service import FLAG_COMMIT_OFFSET, FLAG_SUSPEND, PullService
 from ..topic.topic_table import Topics
 from .logical_pull import PulledPart
@@ -79,6 +73,7 @@ class StaticTopics:
         self._pulls = pulls
         self._carry_out = carry_out
 
+    @handles(CreateStaticTopic)
     def create(self, call: Call, operation: CreateStaticTopic) -> Done:
         """Create or change a topic and its mapping; the topic is changed even if the mapping is rejected.
 

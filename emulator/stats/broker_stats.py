@@ -58,7 +58,7 @@ class PlaceStats(Places[StatsItem]):
         super().__init__()
         self._start_ms = start_ms
 
-    def add(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
+    def add(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
         """Add messages and bytes to the counter of a topic and group."""
         item = self.find(topic, group)
         if item is None:
@@ -99,14 +99,14 @@ class BrokerStats:
             "GROUP_CK_NUMS": self.checked,
         }
 
-    def was_put(self, topic: str, messages: int, size: int, now_ms: int, times: int) -> None:
+    def was_put(self, topic: str, messages: int, size: int, now_ms: int, times: int) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
         """Count stored messages."""
         item = self.put.get(topic)
         if item is None:
             item = self.put[topic] = StatsItem(self._start_ms, now_ms)
         item.add(messages, size, now_ms, times)
 
-    def was_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
+    def was_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
         """Count messages delivered to a group."""
         self.got.add(topic, group, messages, size, now_ms)
 
@@ -230,7 +230,7 @@ class LightBrokerStats(BrokerStats):
     Source: LmqBrokerStatsManager (5.3.3).
     """
 
-    def was_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
+    def was_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
         """Count messages delivered to a group."""
         super().was_got(self._known_as(topic), self._known_as(group), messages, size, now_ms)
 

@@ -57,7 +57,7 @@ class StoreStats:
         """Messages of application topics, stored and delivered."""
         self.today = self.yesterday = Mornings()
 
-    def stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:
+    def stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
         """Count stored messages of `size` bytes in all; `times` is 0 if they belong to an event already counted."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)
@@ -76,7 +76,7 @@ class StoreStats:
         self.puts += 1
         self.put_bytes += size
 
-    def read(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:
+    def read(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
         """Count a read by a group of `messages` messages with a total of `size` bytes."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)

@@ -39,7 +39,7 @@ class CommitLog:
         self.max_offset = 0
         """The position of the next record, unless the record does not fit into the segment."""
 
-    def take_up(self, segment_bytes: int, segments: dict[int, bytearray], full: dict[int, int]) -> None:
+    def restore(self, segment_bytes: int, segments: dict[int, bytearray], full: dict[int, int]) -> None:
         """Rebuild from the segments of a recovered log (at least one, equal size, consecutive, oldest first)."""
         self.segment_bytes = segment_bytes
         self._segments, self._full = segments, full
@@ -49,7 +49,7 @@ class CommitLog:
         self.max_offset = self._last * segment_bytes + len(self._tail)
 
     def files(self) -> tuple[dict[int, bytearray], dict[int, int]]:
-        """Return the segments by number and the times at which they became full (ms), for `take_up`; not copied."""
+        """Return the segments by number and the times at which they became full (ms), for `restore`; not copied."""
         return self._segments, self._full
 
     @property

@@ -27,7 +27,11 @@ class Disk:
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
         self.full = False
-        """True if a check found the disk full: nothing is stored. A new run starts without a check."""
+        """True if a check found the disk full: nothing is stored."""
+
+    def begin_run(self) -> None:
+        """Begin a run of the broker, which accepts messages until its first check."""
+        self.full = False
 
     @property
     def bounded(self) -> bool:

@@ -5,12 +5,14 @@ check only if it can find something. If the disk has no size, the cap on stored 
 Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpired (5.3.3).
 """
 
+from ..assembly.handlers import handles
+from ..assembly.listeners import Arrival, Listeners
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.scheduler import Scheduler, Timer
-from ..operations import CleanExpiredConsumeQueue, DeleteExpiredCommitLog, Done
+from ..operations.base import Done
+from ..operations.cluster import CleanExpiredConsumeQueue, DeleteExpiredCommitLog
 from ..topic.topic_table import Topics
-from .arrival_listener import Arrival
 from .disk import Pressure
 from .message_store import MessageStore
 
@@ -28,7 +30,6 @@ class CleanUp:
         self._config = config
         self._scheduler = scheduler
         self._store = store
-        store.disk.full = False
         self._topics = topics
         self._first_ms = scheduler.now_ms + FIRST_LOOK_MS
         self._interval_ms = config.clean_resource_interval
@@ -40,12 +41,14 @@ class CleanUp:
         self._watches = False
         self.look_ahead()
 
+    @handles(DeleteExpiredCommitLog)
     def delete_files(self, call: Call, operation: DeleteExpiredCommitLog) -> Done:
         """Make the next twenty checks delete expired files at any hour."""
         self._told = LOOKS_WHEN_TOLD
         self.look_ahead()
         return Done()
 
+    @handles(CleanExpiredConsumeQueue)
     def forget_queues(self, call: Call, operation: CleanExpiredConsumeQueue) -> Done:
         """Delete consume queues without remaining messages, except those of system topics; they restart at offset 0."""
         self._store.forget_spent_queues(self._topics.is_system)
@@ -57,7 +60,7 @@ class CleanUp:
             self._timer.cancel()
         if self._store.disk.bounded and not self._watches:
             self._watches = True
-            self._store.arrivals.append(Arrival(self._grown))
+            self._store.listen(Listeners(arrivals=[Arrival(self._grown)]))
         self._pressure = self._store.disk.pressure(self._store.log.stored_bytes)
         due = self._next_look()
         self._timer = None if due is None else self._scheduler.call_at(due, self._look, "clean up")

@@ -3,7 +3,7 @@
 Source: CommitLog.DefaultAppendMessageCallback, LmqDispatch (5.3.3).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ..config import BrokerConfig
 from ..kernel.scheduler import Scheduler
@@ -20,8 +20,24 @@ from .message_store import MessageStore, tags_code_of
 class LightStore(MessageStore):
     """A message store with LMQs."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store_host: bytes, max_bytes: int) -> None:
-        super().__init__(config, scheduler, store_host, max_bytes)
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store_host: bytes,
+        max_bytes: int,
+        follows: bool = False,
+        batched: Collection[str] = (),
+    ) -> None:
+        super().__init__(
+            config=config,
+            scheduler=scheduler,
+            store_host=store_host,
+            max_bytes=max_bytes,
+            follows=follows,
+            batched=batched,
+        )
         self._multi = MultiDispatch(config, self._light_queue, self.arrivals)
 
     def _kind_of(self, topic: str) -> type[ConsumeQueue]:

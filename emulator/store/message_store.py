@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, count
 
+from ..assembly.listeners import Arrival, Hook, Listeners, Watcher
 from ..config import BrokerConfig
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -20,7 +21,6 @@ from ..message.message import Message, Stored
 from ..message.names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_lmq, is_retry
 from ..stats.broker_stats import BrokerStats
 from ..stats.store_stats import StoreStats
-from .arrival_listener import Arrival
 from .commit_log import CommitLog
 from .consume_queue import BatchConsumeQueue, ConsumeQueue, number_within
 from .disk import Disk
@@ -32,9 +32,6 @@ OVERHEAD_BYTES = 2 * 65536
 """An upper bound of a record's size without its body."""
 _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 _FULL = "the message store is not writeable, so putMessage is forbidden"
-
-Hook = Callable[[Message], None]
-Watcher = Callable[[int, int, dict[str, str]], None]
 
 _SHORT_TAG = 128
 _code_of_short_tag = lru_cache(maxsize=65536)(props.string_hash)
@@ -48,7 +45,16 @@ def tags_code_of(tag: str) -> int:
 class MessageStore:
     """Stores messages and finds them again."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store_host: bytes, max_bytes: int) -> None:
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store_host: bytes,
+        max_bytes: int,
+        follows: bool = False,
+        batched: Collection[str] = (),
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
         self.store_host = store_host
@@ -73,18 +79,38 @@ class MessageStore:
         """Called each time a segment of the log becomes full."""
         self.followers: list[MessageStore] = []
         """Stores of slaves, to which every record is replicated."""
-        self.follows = False
+        self.follows = follows
         """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
         self.stats = StoreStats(scheduler.now_ms, BrokerStats(config, scheduler.now_ms))
         self.last_store_timestamp = 0
-        self.batched: Collection[str] = ()
+        self.batched = batched
         """Topics whose queues may hold several messages in one record."""
 
     @property
     def now_ms(self) -> int:
         """The store timestamp of a message stored now."""
         return self._scheduler.now_ms
+
+    def bind(self, store_host: bytes) -> None:
+        """Set the packed address that messages stored from now on contain."""
+        self.store_host = store_host
+
+    def begin_run(self, stats: StoreStats) -> None:
+        """Begin a run of the broker, without listeners and with these counters."""
+        self.stats = stats
+        self.disk.begin_run()
+        self.hooks.clear()
+        self.arrivals.clear()
+        self.watchers.clear()
+        self.full_files.clear()
+
+    def listen(self, listeners: Listeners) -> None:
+        """Add listeners for the rest of the run."""
+        self.hooks += listeners.before_put
+        self.arrivals += listeners.arrivals
+        self.watchers |= listeners.watchers
+        self.full_files += listeners.full_files
 
     # writing
 
@@ -249,7 +275,7 @@ class MessageStore:
                     told(whole.topic, whole.queue_id, queue_offset, tags_code, late)
         return first, places
 
-    def _append_run(
+    def _append_run(  # noqa: PLR0917 - once per batch; keywords would cost time
         self,
         queue: ConsumeQueue,
         whole: Message,
@@ -331,19 +357,20 @@ class MessageStore:
                 queue.truncate(end)
             self._flushing = Flushing(self._config, self._scheduler.now_ms, end)
 
-    def take_up(
+    def restore(
         self,
         segment_bytes: int,
         segments: dict[int, bytearray],
         full: dict[int, int],
         last_store_timestamp: int,
+        *,
         queues: Iterable[ConsumeQueue],
     ) -> None:
-        """Restore the content of another store (for the log see `CommitLog.take_up`). The segment size stays the same.
+        """Restore the content of another store (for the log see `CommitLog.restore`). The segment size stays the same.
 
         Messages larger than a segment are refused, regardless of the current `maxMessageSize`.
         """
-        self.log.take_up(segment_bytes, segments, full)
+        self.log.restore(segment_bytes, segments, full)
         self._times = StoreTimes()
         self.max_message_size = min(self.max_message_size, segment_bytes - OVERHEAD_BYTES)
         self.last_store_timestamp = last_store_timestamp
@@ -366,10 +393,6 @@ class MessageStore:
             self.give_up(max(self._flushing.flushed(now, self.log.max_offset), self.log.min_offset))
         self._flushing = Flushing(self._config, now, self.log.max_offset)
         self.wanted.clear()
-        self.hooks.clear()
-        self.arrivals.clear()
-        self.watchers.clear()
-        self.full_files.clear()
 
     # reading
 

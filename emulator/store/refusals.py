@@ -4,7 +4,7 @@ from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError, TurnedAway
 from ..kernel.response_code import ResponseCode
-from ..operations import TopicConfig
+from ..operations.topics import TopicConfig
 from .commit_log import CommitLog
 from .message_store import MessageStore
 

@@ -12,7 +12,7 @@ from ..kernel.java_numbers import parse_long
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import names
-from ..operations import TopicConfig
+from ..operations.topics import TopicConfig
 
 PERM_READ = 4
 PERM_WRITE = 2
@@ -60,7 +60,15 @@ ATTRIBUTES: dict[str, tuple[bool, Callable[[str], None]]] = {
 class Topics:
     """The topic table of one broker."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, queue_nums_max: int) -> None:
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        queue_nums_max: int,
+        on_change: Callable[[str], None],
+        on_delete: Callable[[TopicConfig], None],
+    ) -> None:
         self._config = config
         self._queue_nums_max = queue_nums_max
         self._scheduler = scheduler
@@ -80,9 +88,9 @@ class Topics:
         """True if every LMQ name is a topic without having been created."""
         self.told: dict[str, TopicConfig] = {}
         """LMQ topics that administrators created explicitly: registered with name servers, but not in the table."""
-        self.on_change: Callable[[str], None] = lambda topic: None
+        self.on_change = on_change
         """Called with the name of each created or changed topic, which upstream registers with name servers."""
-        self.on_delete: Callable[[TopicConfig], None] = lambda config: None
+        self._on_delete = on_delete
         """Called with each topic that is deleted; name servers keep its route."""
         self._create_at_start()
 
@@ -267,7 +275,7 @@ class Topics:
             mine.update(theirs)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
-    def take_up(self, table: Mapping[str, TopicConfig], version: tuple[int, int]) -> None:
+    def restore(self, table: Mapping[str, TopicConfig], version: tuple[int, int]) -> None:
         """Restore the topics of a previous run. Topics created at start that are missing in `table` stay."""
         self.table |= table
         for config in table.values():
@@ -278,7 +286,7 @@ class Topics:
         """Delete a topic. Returns False if it does not exist."""
         light, deleted = self.told.pop(topic, None), self.table.pop(topic, None)
         if (last := deleted or light) is not None:
-            self.on_delete(last)
+            self._on_delete(last)
         if deleted is None:
             return False
         for kind in self._kinds():

@@ -16,10 +16,10 @@ Source: TransactionalMessageServiceImpl.check, TransactionalMessageCheckService 
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 
+from ..assembly.broker_context import Push
 from ..config import BrokerConfig
-from ..gate.effects import Effect
 from ..gate.gate import Channel
-from ..group.offset_table import Offsets
+from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
@@ -27,8 +27,6 @@ from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import Stored
-from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
 from .check_round import CheckRound
 from .half_message import HalfMessage, check_immunity_ms
 from .op_queue import OpLog, half_offsets
@@ -41,7 +39,6 @@ _HOUR_MS = 3_600_000
 _KIND = "transaction check"
 
 FindProducer = Callable[[str], Channel | None]
-Push = Callable[[Channel, Effect], None]
 
 
 class Verdict(Enum):
@@ -61,20 +58,19 @@ class TransactionChecks:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        store: MessageStore,
-        topics: Topics,
-        offsets: Offsets,
+        tables: BrokerTables,
         op_log: OpLog,
         find_producer: FindProducer,
         push: Push,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._store = store
-        self._topics = topics
-        self._offsets = offsets
+        self._store = tables.store
+        self._topics = tables.topics
+        self._offsets = tables.offsets
         self._op_log = op_log
         self._find_producer = find_producer
         self._push = push
@@ -85,11 +81,9 @@ class TransactionChecks:
             Verdict.IMMUNE: self._put_off,
             Verdict.CHECK: self._check,
         }
-        store.watchers[names.HALF_TOPIC] = self._arrived
-        store.watchers[names.OP_HALF_TOPIC] = self._arrived
         for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
-            if self._committed(topic) < store.max_offset(topic, 0):
-                self._arrived(0, 0, {})
+            if self._committed(topic) < tables.store.max_offset(topic, 0):
+                self.arrived(0, 0, {})
 
     # timing
 
@@ -122,7 +116,7 @@ class TransactionChecks:
                     found[origin] = stored
         return list(found.values())
 
-    def _arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
+    def arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
         """Schedule the next round when a message of the half or op topic arrives."""
         if self._timer is None:
             interval = self._config.transaction_check_interval

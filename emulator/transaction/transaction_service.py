@@ -5,6 +5,7 @@ Commit and rollback both record its offset in an op message. A producer can end 
 Source: TransactionalMessageBridge, EndTransactionProcessor (5.3.3).
 """
 
+from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
@@ -17,9 +18,11 @@ from ..message.message import Message
 from ..message.message_copies import copy_of, send_home
 from ..message.names import HALF_TOPIC
 from ..message.stored_record import Record
-from ..operations import NO_ANSWER, Done, EndTransaction, NoAnswer, ResumeCheckHalfMessage
+from ..operations.base import NO_ANSWER, Done, NoAnswer, Parked, Result
+from ..operations.send import EndTransaction, ResumeCheckHalfMessage
 from ..store.message_store import MessageStore
 from ..store.refusals import record_of
+from ..store.slave_acknowledgements import Acknowledgements
 from .op_queue import OpLog
 
 UNKNOWN = 0
@@ -45,11 +48,20 @@ def immunity_ms(text: str, transaction_time_out: int) -> int:
 class TransactionService:
     """Handles half messages and ends of transactions of one broker."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, ops: OpLog) -> None:
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store: MessageStore,
+        op_log: OpLog,
+        acknowledgements: Acknowledgements,
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
-        self._ops = ops
+        self._op_log = op_log
+        self._acknowledgements = acknowledgements
 
     @staticmethod
     def prepare(message: Message) -> None:
@@ -60,13 +72,20 @@ class TransactionService:
         message.sys_flag &= ~records.SYS_TRANSACTION_MASK
         message.redirect(HALF_TOPIC, 0)
 
-    def end(self, call: Call, operation: EndTransaction) -> Done | NoAnswer:
+    @handles(EndTransaction)
+    def end(self, call: Call, operation: EndTransaction) -> Result | Parked:
         """Commit or roll back; a state that is still unknown gets no response.
 
         Errors: SLAVE_NOT_AVAILABLE, SYSTEM_ERROR (no half message at the offset, or a different one), ILLEGAL_OPERATION
         (immunity time over and not a reply to a check), MESSAGE_ILLEGAL and SERVICE_NOT_AVAILABLE (the committed
         message cannot be stored).
         """
+        result = self._end(operation)
+        if self._acknowledgements.waits and self._waits(operation):
+            return self._acknowledgements.after(call, operation, result)
+        return result
+
+    def _end(self, operation: EndTransaction) -> Done | NoAnswer:
         if self._config.broker_role == "SLAVE":
             raise EngineError(ResponseCode.SLAVE_NOT_AVAILABLE, NO_REMARK)
         if operation.commit_or_rollback == UNKNOWN:
@@ -82,16 +101,17 @@ class TransactionService:
             remark = None
         else:
             remark = NO_REMARK
-        self._ops.add(half.queue_offset)
+        self._op_log.add(half.queue_offset)
         return Done(remark)
 
-    def waits(self, operation: EndTransaction) -> bool:
+    def _waits(self, operation: EndTransaction) -> bool:
         """Return True if an end stored a message that waits for slaves; the half message's WAIT property decides."""
         stored = self._store.log.record_at(operation.commit_log_offset)
         if operation.commit_or_rollback != COMMIT or stored is None:
             return False
         return records.decode(stored).property_map().get(props.WAIT) != "false"
 
+    @handles(ResumeCheckHalfMessage)
     def resume_check(self, call: Call, operation: ResumeCheckHalfMessage) -> Done:
         """Append a message of any topic as a half message with a check count of 0.
 

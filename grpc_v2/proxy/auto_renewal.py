@@ -15,7 +15,8 @@ from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.timer_per_instant import Agenda
-from rocketmq_testkit.emulator.operations import ChangeInvisibleResult, ChangeInvisibleTime, GroupConfig
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult, ChangeInvisibleTime
+from rocketmq_testkit.emulator.operations.groups import GroupConfig
 
 from ..config.duration_lists import delays_ms
 from ..convert.receipt_handle import ReceiptHandle

@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.auth.authentication import Access
 from rocketmq_testkit.emulator.auth.user_table import Accounts
 from rocketmq_testkit.emulator.gate.effects import Effect
 from rocketmq_testkit.emulator.gate.gate import Channel, Node
-from rocketmq_testkit.emulator.operations import Operation
+from rocketmq_testkit.emulator.operations.base import Operation
 
 from ..config.proxy_config import ProxyConfig
 from ..proto import definition_pb2 as pb
@@ -29,7 +29,7 @@ from .transaction_cache import Transactions
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.cluster.broker import Broker
     from rocketmq_testkit.emulator.engine import Engine
-    from rocketmq_testkit.emulator.operations import GroupConfig
+    from rocketmq_testkit.emulator.operations.groups import GroupConfig
 
 CallLater = Callable[[float, Callable[[], None]], object]
 """(seconds of the wall clock, callback); a reactor's `callLater`."""

@@ -16,14 +16,9 @@ from typing import TYPE_CHECKING
 from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
-    ForgetWaiting,
-    Notification,
-    NotificationResult,
-    Operation,
-    PopMessage,
-    PopResult,
-)
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ForgetWaiting
+from rocketmq_testkit.emulator.operations.consume import Notification, NotificationResult, PopMessage, PopResult
 
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, broker_refused, proxy_exception

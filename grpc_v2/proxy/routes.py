@@ -23,7 +23,7 @@ from .rpc_call import ServerCall
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.cluster.broker import Broker
-    from rocketmq_testkit.emulator.operations import TopicConfig
+    from rocketmq_testkit.emulator.operations.topics import TopicConfig
 
 Address = tuple[str, int]
 Endpoint = Callable[[ServerCall, str, int, Address | None], Address]

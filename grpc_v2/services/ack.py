@@ -5,7 +5,7 @@ Source: AckMessageActivity, ConsumerProcessor (5.3.3).
 
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import AckMessage
+from rocketmq_testkit.emulator.operations.consume import AckMessage
 
 from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb

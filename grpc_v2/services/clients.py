@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from rocketmq_testkit.emulator.client.client_versions import version_number
 from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_subscription
-from rocketmq_testkit.emulator.operations import (
-    ChangeInvisibleTime,
+from rocketmq_testkit.emulator.operations.clients import (
     ChannelClosed,
     ConsumerData,
     ForgetWaiting,
@@ -16,6 +15,7 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionData,
     UnregisterClient,
 )
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv

@@ -1,7 +1,7 @@
 """ChangeInvisibleDuration: change when a message becomes visible. Source: ChangeInvisibleDurationActivity (5.3.3)."""
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import ChangeInvisibleResult, ChangeInvisibleTime
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult, ChangeInvisibleTime
 
 from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb

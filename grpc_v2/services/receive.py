@@ -10,16 +10,9 @@ from typing import TYPE_CHECKING
 from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_subscription
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message import stored_record as records
-from rocketmq_testkit.emulator.operations import (
-    AckMessage,
-    ForgetWaiting,
-    Notification,
-    PopMessage,
-    PoppedMessage,
-    PopResult,
-    SendMessageBack,
-    SubscriptionData,
-)
+from rocketmq_testkit.emulator.operations.clients import ForgetWaiting, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import AckMessage, Notification, PopMessage, PoppedMessage, PopResult
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
 
 from ..convert.client_settings import DEFAULT_REQUEST_TIMEOUT_MS, attempts_of
 from ..convert.message_encoder import fill_message

@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.message import properties as props
-from rocketmq_testkit.emulator.operations import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 
 from ..convert.batch_body import encode_batch
 from ..convert.message_encoder import number

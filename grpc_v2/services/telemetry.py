@@ -4,7 +4,8 @@ Each settings command gets a response at once on the same stream. The response t
 a little later: some clients start to wait for it only after other work, and lose an early response (see `deviations`).
 """
 
-from rocketmq_testkit.emulator.operations import Heartbeat, PushAnswered
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.send import PushAnswered
 
 from ..config.duration_lists import times_ms
 from ..convert.client_settings import answered, with_defaults

@@ -4,7 +4,7 @@ from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message import stored_record as records
-from rocketmq_testkit.emulator.operations import EndTransaction
+from rocketmq_testkit.emulator.operations.send import EndTransaction
 
 from ..convert.message_encoder import fill_message
 from ..proto import definition_pb2 as pb

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.clients import (
     ClientConnection,
     ConsumerConnectionResult,
     ConsumerData,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from rocketmq_testkit.emulator.operations import QueueMapping, QueuePart
+from rocketmq_testkit.emulator.operations.topics import QueueMapping, QueuePart
 
 from ..wire.fields import Int, Long
 from .bean import Bean, bean

@@ -5,7 +5,7 @@ from binascii import Error as Base64Error
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import BatchAck
+from rocketmq_testkit.emulator.operations.consume import BatchAck
 
 from ..wire.fields import Int, Long, wire
 from .bean import Bean, bean

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rocketmq_testkit.emulator.operations import FollowerState, HaStatusResult
+from rocketmq_testkit.emulator.operations.cluster import FollowerState, HaStatusResult
 
 from .route import AddressOf
 from .writing import dumps

@@ -7,7 +7,7 @@ be no white space.
 from collections.abc import Callable
 from typing import Any
 
-from rocketmq_testkit.emulator.operations import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
+from rocketmq_testkit.emulator.operations.cluster import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
 
 from . import mapping
 from .writing import dumps, number_map

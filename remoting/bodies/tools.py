@@ -6,8 +6,8 @@ Source: BrokerStatsData, ConsumeStatsList, MessageRequestModeManager, ColdDataCg
 from typing import Any
 
 import orjson
-from rocketmq_testkit.emulator.operations import (
-    BrokerConsumeStatsResult,
+from rocketmq_testkit.emulator.operations.groups import BrokerConsumeStatsResult
+from rocketmq_testkit.emulator.operations.tools import (
     BrokerStatsItem,
     BrokerStatsResult,
     ColdDataFlowCtrResult,

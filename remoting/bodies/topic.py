@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import CreateTopic, MessageQueue, TopicConfig, TopicsResult, TopicStatsResult
+from rocketmq_testkit.emulator.operations.clients import MessageQueue
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig, TopicsResult, TopicStatsResult
 
 from ..wire.fields import Int
 from . import mapping

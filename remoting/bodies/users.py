@@ -5,7 +5,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import PolicyEntry, PolicyInfo, UserInfo
+from rocketmq_testkit.emulator.operations.users import PolicyEntry, PolicyInfo, UserInfo
 
 from .bean import Bean, bean
 from .writing import dumps

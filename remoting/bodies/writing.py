@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
-from rocketmq_testkit.emulator.operations import MessageQueue
+from rocketmq_testkit.emulator.operations.clients import MessageQueue
 
 dumps = orjson.dumps
 

@@ -7,7 +7,8 @@ Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.
 
 from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import (
     AllProducersResult,
     CheckClientConfig,
     ClientAnswer,
@@ -15,7 +16,6 @@ from rocketmq_testkit.emulator.operations import (
     ConsumerConnectionResult,
     ConsumerListResult,
     ConsumerStatusResult,
-    Done,
     GetAllProducerInfo,
     GetConsumerConnectionList,
     GetConsumerListByGroup,

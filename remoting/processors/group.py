@@ -6,9 +6,9 @@ Source: AdminBrokerProcessor, QueryAssignmentProcessor (5.3.3).
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.auth.policies import Action
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.cluster import BrokerMember, TopicListResult
+from rocketmq_testkit.emulator.operations.groups import (
     AssignmentResult,
-    BrokerMember,
     ConsumeStatsResult,
     ConsumeTimeSpanResult,
     CreateGroup,
@@ -28,7 +28,6 @@ from rocketmq_testkit.emulator.operations import (
     QueryTopicsOfGroup,
     SetMessageRequestMode,
     SubscriptionResult,
-    TopicListResult,
     UpdateGroupForbidden,
 )
 from rocketmq_testkit.emulator.overload.request_pools import Pool

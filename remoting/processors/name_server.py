@@ -5,7 +5,7 @@
 from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.cluster import (
     ClusterInfoResult,
     DeleteKvConfig,
     DeleteTopicInNamesrv,

@@ -4,16 +4,16 @@
 
 from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import MessageQueue
+from rocketmq_testkit.emulator.operations.groups import CloneGroupOffset
+from rocketmq_testkit.emulator.operations.offsets import (
     AllOffsetsResult,
-    CloneGroupOffset,
     CorrectionOffsetResult,
-    Done,
     GetAllConsumerOffset,
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
-    MessageQueue,
     OffsetResult,
     QueryConsumerOffset,
     QueryCorrectionOffset,

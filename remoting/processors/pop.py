@@ -9,12 +9,12 @@ PeekMessageProcessor, PollingInfoProcessor (5.3.3). Absent numbers count as 0 wh
 from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
     BatchAckMessage,
     ChangeInvisibleResult,
     ChangeInvisibleTime,
-    Done,
     Notification,
     NotificationResult,
     PeekMessage,

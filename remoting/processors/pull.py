@@ -7,7 +7,8 @@ from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.record_run import joined
-from rocketmq_testkit.emulator.operations import PullMessage, PullResult, SendMessageBack
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
 from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..request.call import RemotingCall

@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message import properties
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.send import (
     RecallMessage,
     RecallResult,
     SendMessage,

@@ -4,7 +4,7 @@
 
 from struct import Struct
 
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.timers import (
     DelayOffsetsResult,
     GetAllDelayOffset,
     GetTimerCheckPoint,

@@ -8,16 +8,15 @@ Source: AdminBrokerProcessor (5.3.3).
 from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
-    BrokerConsumeStatsResult,
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.groups import BrokerConsumeStatsResult, GetBrokerConsumeStats
+from rocketmq_testkit.emulator.operations.tools import (
     BrokerStatsResult,
     CheckQueueProgress,
     CleanUnusedTopic,
     ColdDataFlowCtrResult,
-    Done,
     ExportConfigToJson,
     GetAllMessageRequestMode,
-    GetBrokerConsumeStats,
     GetBrokerEpochCache,
     GetColdDataFlowCtrInfo,
     MessageRequestModesResult,

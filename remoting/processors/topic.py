@@ -7,18 +7,18 @@ from dataclasses import replace
 from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import TopicListResult
+from rocketmq_testkit.emulator.operations.topics import (
     CreateStaticTopic,
     CreateTopic,
     CreateTopics,
     DeleteTopic,
-    Done,
     GetAllTopics,
     GetBrokerTopicList,
     GetTopicConfig,
     GetTopicStats,
     TopicConfig,
-    TopicListResult,
     TopicResult,
     TopicsResult,
     TopicStatsResult,

@@ -5,7 +5,8 @@
 from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import Done, EndTransaction, ResumeCheckHalfMessage
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.send import EndTransaction, ResumeCheckHalfMessage
 from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..request.call import RemotingCall

@@ -3,13 +3,13 @@
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
 from rocketmq_testkit.emulator.auth.policies import Action
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.users import (
     AclResult,
     AclsResult,
     CreateUser,
     DeleteAcl,
     DeleteUser,
-    Done,
     GetAcl,
     GetUser,
     ListAcls,

@@ -10,21 +10,23 @@ from typing import Any
 from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.cluster import (
     CleanExpiredConsumeQueue,
     DeleteExpiredCommitLog,
     GetBrokerConfig,
     GetBrokerHaStatus,
     GetBrokerRuntimeInfo,
     HaStatusResult,
+    RuntimeInfoResult,
+    TextResult,
+    UpdateBrokerConfig,
+)
+from rocketmq_testkit.emulator.operations.views import (
     MessagesResult,
     QueryConsumeQueue,
     QueryConsumeQueueResult,
     QueryMessage,
     QueueUnit,
-    RuntimeInfoResult,
-    TextResult,
-    UpdateBrokerConfig,
     ViewMessage,
 )
 from rocketmq_testkit.emulator.overload.request_pools import Pool

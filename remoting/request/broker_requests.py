@@ -18,7 +18,7 @@ from rocketmq_testkit.emulator.gate.effects import (
     ResetConsumerOffset,
 )
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.emulator.operations import MessageQueue
+from rocketmq_testkit.emulator.operations.clients import MessageQueue
 
 from ..bodies.writing import dumps, host_text, message_queue, queue_map
 from ..wire.answer_frame import HEAD

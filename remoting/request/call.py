@@ -10,7 +10,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError, TurnedAway
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import NO_ANSWER
+from rocketmq_testkit.emulator.operations.base import NO_ANSWER
 
 from ..wire.answer_frame import answer
 from ..wire.ext_fields import Header

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, get_type_hints
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import Done, Operation
+from rocketmq_testkit.emulator.operations.base import Done, Operation
 from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..bodies.bean import Bean

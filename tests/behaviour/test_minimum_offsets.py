@@ -2,7 +2,7 @@
 
 from entrance import BrokerEntrance, Entrance
 from entrances import ALL, BROKER, through
-from rocketmq_testkit.emulator.operations import DeleteExpiredCommitLog
+from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog
 
 SIZES: dict[str, object] = {
     "max_message_size": 16 * 1024,

@@ -5,7 +5,8 @@ from entrance import BrokerEntrance, Entrance, handles
 from entrance_grpc import GrpcEntrance
 from entrances import ALL, BROKER, through
 from rocketmq_testkit.emulator.kernel.random_streams import Chance
-from rocketmq_testkit.emulator.operations import DeleteGroup, ResetOffset
+from rocketmq_testkit.emulator.operations.groups import DeleteGroup
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
 
 RETRY, DEAD = "%RETRY%G_T", "%DLQ%G"
 
@@ -230,7 +231,7 @@ def test_a_deleted_topic_leaves_no_block_behind(e: Entrance) -> None:
     e.take(order=True, invisible_ms=60_000)
     e.delete_topic("T")
     e.topic("T", kind="FIFO")
-    assert e.broker.orders.written() == {}
+    assert e.broker.orders.dump_on_crash() == {}
     e.send(b"new", message_group="g")
     assert e.bodies(order=True) == [b"new"]
 
@@ -241,7 +242,7 @@ def test_a_deleted_group_leaves_no_block_behind(e: Entrance) -> None:
     ordered(e, 2)
     e.take(order=True, invisible_ms=60_000)
     e.engine.ask(e.broker, DeleteGroup("G", True))
-    assert e.broker.orders.written() == {}
+    assert e.broker.orders.dump_on_crash() == {}
     e.group("G", consume_message_orderly=True)
     assert e.bodies(order=True) == [b"0", b"1"]
 

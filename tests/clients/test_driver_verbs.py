@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, Fields, body, start
-from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.fixtures import Emulator
 from sdks import JAVA_REMOTING, PUSH
 
@@ -158,7 +158,7 @@ def _until_it_waits(emulator: Emulator, topic: str, queue: int, offset: int) -> 
         pulls = [
             (entry.event, entry.subject.queue_offset)
             for entry in emulator.journal
-            if isinstance(entry.subject, ops.PullMessage)
+            if isinstance(entry.subject, PullMessage)
             and (entry.subject.topic, entry.subject.queue_id) == (topic, queue)
         ]
         answered = [number for number, pull in enumerate(pulls) if pull == ("answered", offset - 1)]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.emulator.message.names import retry_topic
-from rocketmq_testkit.emulator.operations import SendMessage, SendMessageBack
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand

@@ -16,7 +16,8 @@ from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Driv
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC, retry_topic
-from rocketmq_testkit.emulator.operations import PopMessage, PullMessage, SendMessage
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.client import RemotingClient

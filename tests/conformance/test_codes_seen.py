@@ -20,7 +20,7 @@ from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.emulator.gate.journal import Entry
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import Operation
+from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto.service_pb2 import TelemetryCommand
 from rocketmq_testkit.grpc_v2.rules.status import code_name

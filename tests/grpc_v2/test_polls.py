@@ -4,7 +4,8 @@ import pytest
 from grpc_texts import PROXY_EXCEPTION
 from grpc_world import START_MS, GrpcWorld, Received, a_receive, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig, PollingInfo, PollingInfoResult
+from rocketmq_testkit.emulator.operations.consume import PollingInfo, PollingInfoResult
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 BROKERS = ("broker-a", "broker-b", "broker-c")

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 from grpc_world import GrpcWorld, Received, a_receive, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.emulator.operations import PollingInfo, PollingInfoResult
+from rocketmq_testkit.emulator.operations.consume import PollingInfo, PollingInfoResult
 from rocketmq_testkit.grpc_v2.proxy.receive_metrics import ReceiveMetrics
 
 

@@ -6,16 +6,15 @@ from grpc_world import GrpcWorld, Stream, subscribing
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import (
     ClientAnswer,
     ConsumeMessageDirectly,
     ConsumerStatusResult,
     GetConsumerRunningInfo,
     GetConsumerStatus,
-    Operation,
-    SendMessage,
-    SendResult,
 )
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 

@@ -6,7 +6,8 @@ import pytest
 from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION
 from grpc_world import START_MS, GrpcWorld, Received, a_message, a_receive, a_send, an_ack, publishing
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import QueryConsumerOffset, SendMessage
+from rocketmq_testkit.emulator.operations.offsets import QueryConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 ID = "0102FC0000000139B80B12FD7F00000001"

@@ -4,7 +4,8 @@ import pytest
 from grpc_texts import no_route
 from grpc_world import GrpcWorld
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import DeleteTopic, DeleteTopicInNamesrv, TopicConfig
+from rocketmq_testkit.emulator.operations.cluster import DeleteTopicInNamesrv
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.routes import Routes

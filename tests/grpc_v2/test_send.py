@@ -8,7 +8,7 @@ from grpc_world import START_MS, GrpcWorld, a_message, a_receive, a_send
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.message.properties import string_hash
 from rocketmq_testkit.emulator.message.stored_record import Record, decode
-from rocketmq_testkit.emulator.operations import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proxy.routes import consistent_hash

@@ -4,14 +4,9 @@ import pytest
 from grpc_texts import PROXY_EXCEPTION
 from grpc_world import GrpcWorld, a_change, a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import (
-    CreateGroup,
-    CreateTopic,
-    GroupConfig,
-    PutKvConfig,
-    SetPermOfBroker,
-    TopicConfig,
-)
+from rocketmq_testkit.emulator.operations.cluster import PutKvConfig, SetPermOfBroker
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 

@@ -7,7 +7,7 @@ import pytest
 from grpc_world import GrpcWorld, Stream, a_receive, publishing, subscribing
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations import RetryPolicy
+from rocketmq_testkit.emulator.operations.groups import RetryPolicy
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.messaging_service import messaging_methods
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb

@@ -4,10 +4,40 @@ from typing import Any
 
 import pytest
 from remoting_world import Peer, Port, RecordingNode
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import Operation, Result
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.clients import (
+    ClientConnection,
+    ConsumerConnectionResult,
+    GetConsumerConnectionList,
+    MessageQueue,
+    SubscriptionData,
+)
+from rocketmq_testkit.emulator.operations.cluster import (
+    BrokerMember,
+    ClusterInfoResult,
+    GetBrokerClusterInfo,
+    GetNamesrvTopicList,
+    GetRouteInfo,
+    QueueRoute,
+    RouteResult,
+    TopicListResult,
+)
+from rocketmq_testkit.emulator.operations.consume import BatchAck, BatchAckMessage
+from rocketmq_testkit.emulator.operations.groups import (
+    AssignmentResult,
+    ConsumeStatsResult,
+    GetConsumeStats,
+    GroupConfig,
+    MessageRequestMode,
+    OffsetWrapper,
+    QueryAssignment,
+    RetryPolicy,
+)
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage, WholeBatchSendResult
+from rocketmq_testkit.emulator.operations.topics import TopicConfig
 from rocketmq_testkit.remoting.bodies import client, group, topic
 from rocketmq_testkit.remoting.bodies.client import HeartbeatBody
 from rocketmq_testkit.remoting.bodies.group import GroupConfigBody
@@ -58,7 +88,7 @@ def test_heartbeats_are_read_with_tolerance() -> None:
     assert (first.consume_type, first.message_model) == ("CONSUME_POP", "BROADCASTING")
     assert (first.consume_from_where, first.unit_mode) == ("CONSUME_FROM_FIRST_OFFSET", True)
     assert first.subscriptions == [
-        ops.SubscriptionData("T", "A || B", "TAG", frozenset({"A", "B"}), frozenset({65, 66}), 1795255027409)
+        SubscriptionData("T", "A || B", "TAG", frozenset({"A", "B"}), frozenset({65, 66}), 1795255027409)
     ]
     assert (second.consume_type, second.message_model) == ("CONSUME_ACTIVELY", "CLUSTERING")
     assert second.consume_from_where == "CONSUME_FROM_LAST_OFFSET"
@@ -97,26 +127,24 @@ def test_bodies_may_be_as_free_as_fastjson_allows() -> None:
 def test_group_configurations_come_back() -> None:
     """A written group configuration is read back equal, including its retry policy."""
     for policy in (
-        ops.RetryPolicy(),
-        ops.RetryPolicy(next_ms=[1000, 5000]),
-        ops.RetryPolicy("EXPONENTIAL", None, 100, 9000, 3),
+        RetryPolicy(),
+        RetryPolicy(next_ms=[1000, 5000]),
+        RetryPolicy("EXPONENTIAL", None, 100, 9000, 3),
     ):
-        config = ops.GroupConfig(
-            "G", consume_enable=False, retry_max_times=3, retry_policy=policy, attributes={"a": "b"}
-        )
+        config = GroupConfig("G", consume_enable=False, retry_max_times=3, retry_policy=policy, attributes={"a": "b"})
         assert group.config(GroupConfigBody.read(group.config_members(config))) == config
 
 
 def test_a_group_has_upstreams_defaults() -> None:
     """A group configuration requires only a name and has upstream's defaults."""
-    assert group.config(GroupConfigBody(group_name="G")) == ops.GroupConfig("G")
+    assert group.config(GroupConfigBody(group_name="G")) == GroupConfig("G")
     with pytest.raises(EngineError, match="NullPointerException"):
         group.config(GroupConfigBody())
 
 
 def test_topic_configurations_come_back() -> None:
     """A written topic configuration is read back equal. The attributes in a list are changes with signs."""
-    config = ops.TopicConfig("T", 3, 4, 6, "MULTI_TAG", 1, True)
+    config = TopicConfig("T", 3, 4, 6, "MULTI_TAG", 1, True)
     members = {**topic.config_members(config), "attributes": {"+message.type": "FIFO", "-x": None}}
     body = TopicConfigBody.read(members)
     assert (body.config(), body.attributes) == (config, {"+message.type": "FIFO"})
@@ -169,9 +197,7 @@ def answered(
     return peer.ask(code, ext, more.pop("body", b""), **more)
 
 
-ROUTE = ops.RouteResult(
-    [ops.BrokerMember("DefaultCluster", "broker-a", [0, 1])], [ops.QueueRoute("broker-a", 4, 8, 6, 0)]
-)
+ROUTE = RouteResult([BrokerMember("DefaultCluster", "broker-a", [0, 1])], [QueueRoute("broker-a", 4, 8, 6, 0)])
 
 
 @pytest.mark.parametrize(
@@ -190,9 +216,7 @@ def test_routes_have_two_dialects(version: int, ext: dict[str, str], ids: bytes)
 
     Neither form has white space.
     """
-    answer = answered(
-        ops.GetRouteInfo, ROUTE, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T", **ext}, version=version
-    )
+    answer = answered(GetRouteInfo, ROUTE, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T", **ext}, version=version)
     assert answer.ext_fields is None
     assert answer.body == (
         b'{"brokerDatas":[{"brokerAddrs":' + ids + b',"brokerName":"broker-a","cluster":"DefaultCluster",'
@@ -203,15 +227,15 @@ def test_routes_have_two_dialects(version: int, ext: dict[str, str], ids: bytes)
 
 def test_a_route_may_have_an_order_configuration() -> None:
     """An order configuration is written between the other members of a route."""
-    result = ops.RouteResult([], [], "broker-a:4")
-    answer = answered(ops.GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
+    result = RouteResult([], [], "broker-a:4")
+    answer = answered(GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
     assert answer.body == b'{"brokerDatas":[],"filterServerTable":{},"orderTopicConf":"broker-a:4","queueDatas":[]}'
 
 
 def test_maps_with_queues_as_keys() -> None:
     """In fastjson's dialect a queue is an object where JSON requires a string key."""
-    result = ops.ConsumeStatsResult({ops.MessageQueue("T", "b", 0): ops.OffsetWrapper(9, 3, 4, 5)})
-    answer = answered(ops.GetConsumeStats, result, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G"})
+    result = ConsumeStatsResult({MessageQueue("T", "b", 0): OffsetWrapper(9, 3, 4, 5)})
+    answer = answered(GetConsumeStats, result, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G"})
     assert answer.body == (
         b'{"consumeTps":0.0,"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:'
         b'{"brokerOffset":9,"consumerOffset":3,"lastTimestamp":5,"pullOffset":4}}}'
@@ -220,10 +244,10 @@ def test_maps_with_queues_as_keys() -> None:
 
 def test_cluster_information_has_bare_numbers() -> None:
     """Cluster information has unquoted broker ids for every client version."""
-    result = ops.ClusterInfoResult(
-        {"broker-a": ops.BrokerMember("DefaultCluster", "broker-a", [0])}, {"DefaultCluster": ["broker-a"]}
+    result = ClusterInfoResult(
+        {"broker-a": BrokerMember("DefaultCluster", "broker-a", [0])}, {"DefaultCluster": ["broker-a"]}
     )
-    answer = answered(ops.GetBrokerClusterInfo, result, RequestCode.GET_BROKER_CLUSTER_INFO, {})
+    answer = answered(GetBrokerClusterInfo, result, RequestCode.GET_BROKER_CLUSTER_INFO, {})
     assert answer.body == (
         b'{"brokerAddrTable":{"broker-a":{"brokerAddrs":{0:"127.0.0.1:10911"},"brokerName":"broker-a",'
         b'"cluster":"DefaultCluster","enableActingMaster":false}},"clusterAddrTable":{"DefaultCluster":["broker-a"]}}'
@@ -233,8 +257,8 @@ def test_cluster_information_has_bare_numbers() -> None:
 def test_connections_of_a_group() -> None:
     """Subscriptions of a group's connections are written as they were read."""
     beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
-    connection = ops.ClientConnection("c@1", ("10.0.0.7", 5), "CPP", 63, 0)
-    result = ops.ConsumerConnectionResult(
+    connection = ClientConnection("c@1", ("10.0.0.7", 5), "CPP", 63, 0)
+    result = ConsumerConnectionResult(
         [connection],
         {"T": beat.consumers[0].subscriptions[0]},
         "CONSUME_POP",
@@ -242,7 +266,7 @@ def test_connections_of_a_group() -> None:
         "CONSUME_FROM_FIRST_OFFSET",
     )
     answer = answered(
-        ops.GetConsumerConnectionList, result, RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"}
+        GetConsumerConnectionList, result, RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"}
     )
     assert answer.body == (
         b'{"connectionSet":[{"clientAddr":"10.0.0.7:5","clientId":"c@1","language":"CPP","version":63}],'
@@ -259,12 +283,12 @@ def test_an_assignment_may_be_none_or_empty() -> None:
         (None, b"{}"),
         ([], b'{"messageQueueAssignments":[]}'),
         (
-            [ops.MessageRequestMode(ops.MessageQueue("T", "b", -1), "POP")],
+            [MessageRequestMode(MessageQueue("T", "b", -1), "POP")],
             b'{"messageQueueAssignments":[{"messageQueue":{"brokerName":"b","queueId":-1,"topic":"T"},"mode":"POP"}]}',
         ),
     ):
-        result = ops.AssignmentResult(assignments)
-        answer = answered(ops.QueryAssignment, result, RequestCode.QUERY_ASSIGNMENT, {}, body=body)
+        result = AssignmentResult(assignments)
+        answer = answered(QueryAssignment, result, RequestCode.QUERY_ASSIGNMENT, {}, body=body)
         assert answer.body == text
 
 
@@ -280,10 +304,10 @@ def test_a_batch_of_acknowledgements() -> None:
         b'"popTime":6,"invisibleTime":7}],"brokerName":"broker-a"}',
     )
     assert node.operations == [
-        ops.BatchAckMessage(
+        BatchAckMessage(
             [
-                ops.BatchAck("g", "T", "0", 100, 0, 3, 1_700_000_000_000, 60000, b"\x03\x02"),
-                ops.BatchAck("g", "T", "1", 5, 2, 1, 6, 7, b""),
+                BatchAck("g", "T", "0", 100, 0, 3, 1_700_000_000_000, 60000, b"\x03\x02"),
+                BatchAck("g", "T", "1", 5, 2, 1, 6, 7, b""),
             ],
             "broker-a",
         )
@@ -297,7 +321,7 @@ def test_the_offset_of_a_reset_needs_its_queue() -> None:
     base = {"group": "G", "topic": "T", "timestamp": "-1", "isForce": "true", "offset": "7"}
     for queue_id, offset in (("-1", None), ("2", 7)):
         peer.exchange(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**base, "queueId": queue_id})
-        assert node.operations.pop() == ops.ResetOffset("G", "T", -1, int(queue_id), offset, True)
+        assert node.operations.pop() == ResetOffset("G", "T", -1, int(queue_id), offset, True)
 
 
 def test_rights_without_a_policy_are_refused() -> None:
@@ -321,8 +345,8 @@ def test_a_lock_without_a_group_has_an_empty_one() -> None:
 
 def test_the_address_of_a_broker_name_is_its_masters() -> None:
     """The address of a broker name with a master and a slave is that of the master."""
-    result = ops.TopicListResult(["T"], ops.BrokerMember("DefaultCluster", "broker-a", [1, 0]))
-    answer = answered(ops.GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
+    result = TopicListResult(["T"], BrokerMember("DefaultCluster", "broker-a", [1, 0]))
+    answer = answered(GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
     assert b'"brokerAddr":"127.0.0.1:10911"' in answer.body
 
 
@@ -334,9 +358,9 @@ def test_a_batch_that_is_stored_whole_is_answered_with_its_id(code: RequestCode,
 
     It also returns the recall handle, except with the request code of batches.
     """
-    result = ops.WholeBatchSendResult(ResponseCode.SUCCESS, "the-id", 1, 2, "the-batch", 3, "the-handle")
+    result = WholeBatchSendResult(ResponseCode.SUCCESS, "the-id", 1, 2, "the-batch", 3, "the-handle")
     ext = {"a": "PG", "b": "T", "e": "0", "f": "0", "g": "0", "h": "0", "i": ""}
-    answer = answered(ops.SendMessage, result, code, ext, body=b"m")
+    answer = answered(SendMessage, result, code, ext, body=b"m")
     assert answer.code == 0, answer
     fields = answer.ext_fields or {}
     assert (fields.get("batchUniqId"), fields.get("recallHandle")) == ("the-batch", handle)
@@ -344,4 +368,4 @@ def test_a_batch_that_is_stored_whole_is_answered_with_its_id(code: RequestCode,
 
 def test_a_topic_that_states_nothing_has_the_defaults_of_java() -> None:
     """A topic without values has 16 read and 16 write queues, readable and writable (TopicConfig, 5.3.3)."""
-    assert TopicConfigBody.read({"topicName": "T"}).config() == ops.TopicConfig("T", 16, 16, 6)
+    assert TopicConfigBody.read({"topicName": "T"}).config() == TopicConfig("T", 16, 16, 6)

@@ -11,17 +11,11 @@ from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, NotifyConsumerIdsChanged, PushReplyMessage
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
-    NO_ANSWER,
-    ChannelClosed,
-    EndTransaction,
-    GetConsumerListByGroup,
-    GetMaxOffset,
-    GetRouteInfo,
-    OffsetResult,
-    Operation,
-    Result,
-)
+from rocketmq_testkit.emulator.operations.base import NO_ANSWER, Operation, Result
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, GetConsumerListByGroup
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
+from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, OffsetResult
+from rocketmq_testkit.emulator.operations.send import EndTransaction
 from rocketmq_testkit.remoting.processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
 from rocketmq_testkit.remoting.processors.unserved import UNSERVED, Reason, by_code, codes_with
 from rocketmq_testkit.remoting.request.broker_requests import PUSHED

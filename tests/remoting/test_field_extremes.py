@@ -7,7 +7,7 @@ from everything import check, read_everything
 from extremes import exchange, odd_bodies, odd_exts, usual_body, usual_ext
 from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request.request_table import Processor

@@ -10,7 +10,7 @@ from rocketmq_testkit.emulator.gate.journal import Entry
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import AckMessage
+from rocketmq_testkit.emulator.operations.consume import AckMessage
 from rocketmq_testkit.emulator.overload.request_pools import Form
 from rocketmq_testkit.remoting.processors import NAME_SERVER_CODES, PROCESSORS
 from rocketmq_testkit.remoting.request.request_code import RequestCode

@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 from remoting_world import Peer, Port, RecordingNode, recorded_requests
-from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import Heartbeat, MessageQueue, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -38,7 +43,7 @@ def as_frame(request: dict[str, Any]) -> bytes:
     return frame.join(header, body, frame.ROCKETMQ if binary else frame.JSON)
 
 
-def serve(request: dict[str, Any]) -> tuple[list[ops.Operation], Peer, Port]:
+def serve(request: dict[str, Any]) -> tuple[list[Operation], Peer, Port]:
     """Send a request to a port whose nodes record their operations."""
     broker, name_server = RecordingNode(Role.BROKER), RecordingNode(Role.NAME_SERVER)
     port = Port(None, broker, name_server)
@@ -84,7 +89,7 @@ def one(code: RequestCode, client: str) -> Any:
 def test_a_java_send() -> None:
     """A send of a Java client has short field names. Its born host is the TCP peer."""
     sent = one(RequestCode.SEND_MESSAGE_V2, "java 5.3.3")
-    assert isinstance(sent, ops.SendMessage)
+    assert isinstance(sent, SendMessage)
     assert (sent.producer_group, sent.topic, sent.queue_id, sent.body) == ("PGB-j53-bc", "j53-bc", 0, b"bc0")
     assert (sent.default_topic, sent.default_topic_queue_nums, sent.batch) == ("TBW102", 4, False)
     assert sent.properties["KEYS"] == "bc"
@@ -115,7 +120,7 @@ def test_a_cpp_send() -> None:
 def test_a_cpp_pull_carries_its_subscription() -> None:
     """A pull of a C++ client has sysFlag 6 (suspend, subscription) and no expression type."""
     pull = one(RequestCode.PULL_MESSAGE, "cpp 0.4.4")
-    assert isinstance(pull, ops.PullMessage)
+    assert isinstance(pull, PullMessage)
     assert (pull.sys_flag, pull.subscription, pull.expression_type) == (6, "TagA", None)
     assert (pull.sub_version, pull.suspend_timeout_ms, pull.max_msg_nums) == (1795255027409, 15000, 32)
 
@@ -123,14 +128,14 @@ def test_a_cpp_pull_carries_its_subscription() -> None:
 def test_a_lite_pull() -> None:
     """A lite pull (code 361) is a pull with another sysFlag."""
     pull = one(RequestCode.LITE_PULL_MESSAGE, "java 5.3.3")
-    assert isinstance(pull, ops.PullMessage)
+    assert isinstance(pull, PullMessage)
     assert (pull.sys_flag, pull.subscription, pull.max_msg_nums) == (22, "LT", 10)
 
 
 def test_a_java_pop() -> None:
     """A pop of a Java client has queue id -1: all queues."""
     pop = one(RequestCode.POP_MESSAGE, "java 5.3.3")
-    assert isinstance(pop, ops.PopMessage)
+    assert isinstance(pop, PopMessage)
     assert (pop.queue_id, pop.max_msg_nums, pop.invisible_ms, pop.poll_ms) == (-1, 32, 10000, 15000)
     assert (pop.exp_type, pop.exp, pop.order) == ("TAG", "POP", False)
 
@@ -138,7 +143,7 @@ def test_a_java_pop() -> None:
 def test_a_cpp_heartbeat() -> None:
     """A heartbeat of a C++ client omits empty collections. Language and version are the header's."""
     beat = one(RequestCode.HEART_BEAT, "cpp 0.4.4")
-    assert isinstance(beat, ops.Heartbeat)
+    assert isinstance(beat, Heartbeat)
     assert (beat.client_id, beat.producer_groups, beat.consumers) == ("8470-127.0.0.1@DEFAULT", ["PG-cpp"], [])
     assert (beat.language, beat.version, beat.fingerprint) == ("CPP", 63, 0)
 
@@ -146,7 +151,7 @@ def test_a_cpp_heartbeat() -> None:
 def test_a_batch() -> None:
     """The header, not the code, marks a batch. The body reaches the engine unchanged."""
     sent = one(RequestCode.SEND_BATCH_MESSAGE, "java 5.3.3")
-    assert isinstance(sent, ops.SendMessage)
+    assert isinstance(sent, SendMessage)
     assert (sent.batch, len(sent.body)) == (True, 354)
 
 
@@ -157,7 +162,7 @@ def test_a_go_heartbeat() -> None:
     assert (beat.client_id, beat.producer_groups) == ("192.0.2.2@b1", [])
     assert (consumer.group, consumer.message_model) == ("G-go-bc2", "BROADCASTING")
     assert consumer.subscriptions == [
-        ops.SubscriptionData("go-bc2", "*", "TAG", frozenset(), frozenset(), 1795255272647526800)
+        SubscriptionData("go-bc2", "*", "TAG", frozenset(), frozenset(), 1795255272647526800)
     ]
 
 
@@ -170,17 +175,15 @@ def test_a_send_back_of_an_old_client() -> None:
 def test_a_lock_and_its_release() -> None:
     """A lock and an unlock have the queues of the JSON body."""
     lock = one(RequestCode.LOCK_BATCH_MQ, "go 2.1.2")
-    assert lock.queues == [ops.MessageQueue("go-order3", "broker-a", 0)]
+    assert lock.queues == [MessageQueue("go-order3", "broker-a", 0)]
     assert (lock.consumer_group, lock.client_id) == ("G-go-order3", "192.0.2.2@o1")
-    assert one(RequestCode.UNLOCK_BATCH_MQ, "java 4.9.8").queues == [ops.MessageQueue("j49-order", "broker-a", 1)]
+    assert one(RequestCode.UNLOCK_BATCH_MQ, "java 4.9.8").queues == [MessageQueue("j49-order", "broker-a", 1)]
 
 
 def test_mqadmin_creates_a_topic_and_a_group() -> None:
     """Attributes of a topic that mqadmin creates keep their signs."""
     created = one(RequestCode.UPDATE_AND_CREATE_TOPIC, "java 5.3.3")
-    assert created == ops.CreateTopic(
-        ops.TopicConfig("AdmFifo", 3, 3, 6, "SINGLE_TAG", 0, False), {"+message.type": "FIFO"}
-    )
+    assert created == CreateTopic(TopicConfig("AdmFifo", 3, 3, 6, "SINGLE_TAG", 0, False), {"+message.type": "FIFO"})
     group = one(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, "java 5.3.3").config
     assert (group.group_name, group.consume_broadcast_enable, group.consume_message_orderly) == (
         "AdmGroup",
@@ -192,7 +195,7 @@ def test_mqadmin_creates_a_topic_and_a_group() -> None:
 
 def test_mqadmin_resets_offsets() -> None:
     """A reset of mqadmin with an offset but no queue id has no offset."""
-    assert one(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "java 5.3.3") == ops.ResetOffset(
+    assert one(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "java 5.3.3") == ResetOffset(
         "G-adm", "adm", 0, -1, None, True
     )
 

@@ -10,24 +10,19 @@ from rocketmq_testkit.emulator.gate.gate import Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.receipt import Receipt, real_topic
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
     ChangeInvisibleResult,
     ChangeInvisibleTime,
-    ConsumerData,
-    CreateTopic,
-    Heartbeat,
-    Operation,
     PopMessage,
     PoppedMessage,
     PopResult,
     PullMessage,
-    Result,
-    SendMessage,
-    SendResult,
-    SubscriptionData,
-    TopicConfig,
 )
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 AnyResult = TypeVar("AnyResult", bound=Result)
 START_MS = 1_700_000_000_000

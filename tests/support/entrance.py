@@ -17,20 +17,16 @@ from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import Record, decode
-from rocketmq_testkit.emulator.operations import (
-    ConsumerListResult,
-    CreateGroup,
-    CreateTopic,
-    DeleteTopic,
-    GetConsumerListByGroup,
-    GroupConfig,
+from rocketmq_testkit.emulator.operations.clients import ConsumerListResult, GetConsumerListByGroup
+from rocketmq_testkit.emulator.operations.cluster import (
     PutKvConfig,
-    SendMessage,
     SetPermOfBroker,
-    TopicConfig,
     UpdateBrokerConfig,
     UpdateNamesrvConfig,
 )
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 
 START_MS = 1_700_000_000_000
@@ -266,7 +262,7 @@ class Entrance(ABC):
             "topics": sorted(broker.topics.table),
             "groups": sorted(broker.groups.table),
             "offsets": {key: dict(table) for key, table in broker.offsets.committed.items()},
-            "batches": broker.orders.written(),
+            "batches": broker.orders.dump_on_crash(),
             "buffered": len(broker.pop_buffer),
             "waiting": (broker.pops.polling.total, broker.notifications.polling.total, len(broker.pulls.hold)),
             "timers": [

@@ -13,13 +13,56 @@ from entrance import (
     known_properties,
 )
 from rocketmq_testkit.conformance.helpers.handles import handle_fields
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.receipt import Receipt, real_topic
 from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.base import Done, NoAnswer, Operation
+from rocketmq_testkit.emulator.operations.clients import (
+    ConsumerData,
+    Heartbeat,
+    LockBatchMq,
+    LockBatchResult,
+    MessageQueue,
+    SubscriptionData,
+    UnlockBatchMq,
+    UnregisterClient,
+)
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
+from rocketmq_testkit.emulator.operations.consume import (
+    AckMessage,
+    BatchAck,
+    BatchAckMessage,
+    ChangeInvisibleResult,
+    ChangeInvisibleTime,
+    Notification,
+    NotificationResult,
+    PeekMessage,
+    PollingInfo,
+    PollingInfoResult,
+    PopMessage,
+    PopResult,
+    PullMessage,
+    PullResult,
+    bit_set,
+)
+from rocketmq_testkit.emulator.operations.groups import (
+    AssignmentResult,
+    ConsumeStatsResult,
+    GetConsumeStats,
+    QueryAssignment,
+    SetMessageRequestMode,
+)
+from rocketmq_testkit.emulator.operations.send import (
+    EndTransaction,
+    RecallMessage,
+    RecallResult,
+    SendMessage,
+    SendMessageBack,
+    SendResult,
+)
 from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.wire.command import VERSION_5_3_3
 
@@ -33,12 +76,12 @@ class EngineEntrance(BrokerEntrance):
         super().__init__(Engine(brokers=setup.brokers, emulation=setup.emulation, seed=setup.seed, now_ms=START_MS))
         self._channels: dict[tuple[str, int, str], DirectChannel] = {}
 
-    def _ask(self, operation: ops.Operation) -> Outcome:
+    def _ask(self, operation: Operation) -> Outcome:
         outcome = self._submit(operation).outcome
         assert outcome is not None, f"{operation} waits"
         return outcome
 
-    def _submit(self, operation: ops.Operation, client: str = "consumer") -> "EngineWaiting":
+    def _submit(self, operation: Operation, client: str = "consumer") -> "EngineWaiting":
         return EngineWaiting(self.engine.submit(self.broker, operation, self.channel(client)), self.broker.name)
 
     def channel(self, client: str) -> DirectChannel:
@@ -63,22 +106,22 @@ class EngineEntrance(BrokerEntrance):
         begin: int = 1,
     ) -> "EngineWaiting":
         now = self.now_ms
-        operation = ops.PopMessage(
+        operation = PopMessage(
             group, topic, queue, count, invisible_ms, poll_ms, now, begin, kind, expression, order, attempt
         )
         return self._submit(operation, client)
 
     def ack(self, *handles: str, topic: str = "T", group: str = "G") -> Answer:
         if len(handles) > 1:
-            return _answer(self._ask(ops.BatchAckMessage([_batch(handle, topic, group) for handle in handles])))
+            return _answer(self._ask(BatchAckMessage([_batch(handle, topic, group) for handle in handles])))
         (handle,) = handles
         real, queue, offset = place_of(handle, topic, group)
-        return _answer(self._ask(ops.AckMessage(group, real, queue, handle, offset)))
+        return _answer(self._ask(AckMessage(group, real, queue, handle, offset)))
 
     def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
         real, queue, offset = place_of(handle, topic, group)
-        outcome = self._ask(ops.ChangeInvisibleTime(group, real, queue, handle, offset, invisible_ms))
-        if not isinstance(outcome, ops.ChangeInvisibleResult):
+        outcome = self._ask(ChangeInvisibleTime(group, real, queue, handle, offset, invisible_ms))
+        if not isinstance(outcome, ChangeInvisibleResult):
             return _answer(outcome)
         new = changed_handle(handle, outcome.pop_time, outcome.invisible_ms, outcome.revive_qid)
         return Answer(True, 0, "", handle=new)
@@ -100,9 +143,9 @@ class EngineEntrance(BrokerEntrance):
         unique = f"ID{next(self._names)}"
         given = known_properties(unique, topic, tag, keys, message_group, deliver_ms, half, immune_s) | properties
         born_host, flags = ("10.0.0.9", 5000), 4 if half else 0
-        return self._submit(ops.SendMessage(topic, topic, queue, body, given, born_host, self.now_ms, flags))
+        return self._submit(SendMessage(topic, topic, queue, body, given, born_host, self.now_ms, flags))
 
-    def _sent(self, operation: ops.SendMessage) -> Sent:
+    def _sent(self, operation: SendMessage) -> Sent:
         sent = self._submit(operation).sent
         assert sent is not None, f"{operation} waits"
         return sent
@@ -111,7 +154,7 @@ class EngineEntrance(BrokerEntrance):
         return self.batch(*parts, topic=topic)
 
     def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "EngineWaiting":
-        operation = ops.EndTransaction(topic, sent.offset, sent.place, how, checked, sent.id, sent.id, topic)
+        operation = EndTransaction(topic, sent.offset, sent.place, how, checked, sent.id, sent.id, topic)
         return self._submit(operation)
 
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
@@ -137,23 +180,23 @@ class EngineEntrance(BrokerEntrance):
         found = self._route(topic)
         return None if found is None else found.order_topic_conf
 
-    def _route(self, topic: str) -> ops.RouteResult | None:
-        outcome = self.engine.submit(self.engine.name_server, ops.GetRouteInfo(topic)).outcome
+    def _route(self, topic: str) -> RouteResult | None:
+        outcome = self.engine.submit(self.engine.name_server, GetRouteInfo(topic)).outcome
         if isinstance(outcome, EngineError):
             assert outcome.code == 17, outcome
             return None
-        assert isinstance(outcome, ops.RouteResult)
+        assert isinstance(outcome, RouteResult)
         return outcome
 
     def recall(self, handle: str, topic: str = "T") -> Answer:
-        outcome = self._ask(ops.RecallMessage(topic, handle, "PG"))
-        return Answer(True, 0, "", handle=outcome.msg_id) if isinstance(outcome, ops.RecallResult) else _answer(outcome)
+        outcome = self._ask(RecallMessage(topic, handle, "PG"))
+        return Answer(True, 0, "", handle=outcome.msg_id) if isinstance(outcome, RecallResult) else _answer(outcome)
 
     def produce(self, client: str, topic: str = "T") -> None:
-        self._submit(ops.Heartbeat(client, [topic], []), client)
+        self._submit(Heartbeat(client, [topic], []), client)
 
     def retire(self, client: str, topic: str = "T") -> None:
-        self._submit(ops.UnregisterClient(client, topic), client)
+        self._submit(UnregisterClient(client, topic), client)
 
     def asked(self, client: str) -> list[Asked]:
         effects = self.channel(client).effects
@@ -166,13 +209,13 @@ class EngineEntrance(BrokerEntrance):
         return self.ack(message.handle, topic=topic, group=group) if answer.ok else answer
 
     def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
-        return _answer(self._ask(ops.SendMessageBack(group, place, level, origin_topic="T", max_reconsume_times=most)))
+        return _answer(self._ask(SendMessageBack(group, place, level, origin_topic="T", max_reconsume_times=most)))
 
     def again(
         self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
     ) -> Sent:
         given = {"UNIQ_KEY": f"ID{next(self._names)}"} | properties
-        message = ops.SendMessage("PG", f"%RETRY%{group}", 0, body, given, ("10.0.0.9", 5000), self.now_ms)
+        message = SendMessage("PG", f"%RETRY%{group}", 0, body, given, ("10.0.0.9", 5000), self.now_ms)
         message.reconsume_times, message.max_reconsume_times = times, most
         return self._sent(message)
 
@@ -181,7 +224,7 @@ class EngineEntrance(BrokerEntrance):
     ) -> Sent:
         body, born_host = batch_body(parts), ("10.0.0.9", 5000)
         flags = 4 if half else 0
-        message = ops.SendMessage("PG", topic, 0, body, dict(properties), born_host, self.now_ms, flags, batch=True)
+        message = SendMessage("PG", topic, 0, body, dict(properties), born_host, self.now_ms, flags, batch=True)
         return self._sent(message)
 
     def pop_one_queue(
@@ -193,53 +236,53 @@ class EngineEntrance(BrokerEntrance):
         self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG"
     ) -> "EngineWaiting":
         flags = 4 if suspend_ms is None else 6
-        return self._submit(ops.PullMessage("G", "T", 0, offset, 32, flags, 0, suspend_ms or 0, 0, expression, kind))
+        return self._submit(PullMessage("G", "T", 0, offset, 32, flags, 0, suspend_ms or 0, 0, expression, kind))
 
     def notify(self, *, poll_ms: int = 0, queue: int = -1, order: bool = False) -> "EngineWaiting":
-        return self._submit(ops.Notification("G", "T", queue, poll_ms, self.now_ms, order))
+        return self._submit(Notification("G", "T", queue, poll_ms, self.now_ms, order))
 
     def peek(self, count: int = 32) -> Answer:
-        outcome = self._ask(ops.PeekMessage("G", "T", -1, count))
-        return _popped(outcome, self.broker.name) if isinstance(outcome, ops.PopResult) else _answer(outcome)
+        outcome = self._ask(PeekMessage("G", "T", -1, count))
+        return _popped(outcome, self.broker.name) if isinstance(outcome, PopResult) else _answer(outcome)
 
     def polling_number(self, queue: int = -1) -> int:
-        outcome = self._ask(ops.PollingInfo("G", "T", queue))
-        assert isinstance(outcome, ops.PollingInfoResult)
+        outcome = self._ask(PollingInfo("G", "T", queue))
+        assert isinstance(outcome, PollingInfoResult)
         return outcome.polling_num
 
     def lock(self, client: str, *queues: int) -> list[int]:
-        outcome = self._ask(ops.LockBatchMq("G", client, self._queues(queues)))
-        assert isinstance(outcome, ops.LockBatchResult)
+        outcome = self._ask(LockBatchMq("G", client, self._queues(queues)))
+        assert isinstance(outcome, LockBatchResult)
         return sorted(each.queue_id for each in outcome.queues)
 
     def unlock(self, client: str, *queues: int) -> None:
-        assert isinstance(self._ask(ops.UnlockBatchMq("G", client, self._queues(queues))), ops.Done)
+        assert isinstance(self._ask(UnlockBatchMq("G", client, self._queues(queues))), Done)
 
-    def _queues(self, queues: tuple[int, ...]) -> list[ops.MessageQueue]:
-        return [ops.MessageQueue("T", self.broker.name, queue) for queue in queues]
+    def _queues(self, queues: tuple[int, ...]) -> list[MessageQueue]:
+        return [MessageQueue("T", self.broker.name, queue) for queue in queues]
 
     def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
-        data = ops.ConsumerData(group, subscriptions=[ops.SubscriptionData(topic, "*", sub_version=1)])
-        self._submit(ops.Heartbeat(client, [], [data], version=VERSION_5_3_3), client)
+        data = ConsumerData(group, subscriptions=[SubscriptionData(topic, "*", sub_version=1)])
+        self._submit(Heartbeat(client, [], [data], version=VERSION_5_3_3), client)
 
     def leave(self, client: str, group: str = "G") -> None:
-        self._submit(ops.UnregisterClient(client, None, group), client)
+        self._submit(UnregisterClient(client, None, group), client)
 
     def request_mode(self, mode: str, share: int) -> None:
-        assert isinstance(self._ask(ops.SetMessageRequestMode("T", "G", mode, share)), ops.Done)
+        assert isinstance(self._ask(SetMessageRequestMode("T", "G", mode, share)), Done)
 
     def assignments(
         self, client: str, strategy: str = "AVG", model: str = "CLUSTERING", *, group: str = "G", topic: str = "T"
     ) -> list[tuple[str, int, str]] | None:
-        outcome = self._ask(ops.QueryAssignment(topic, group, client, strategy, model))
-        assert isinstance(outcome, ops.AssignmentResult)
+        outcome = self._ask(QueryAssignment(topic, group, client, strategy, model))
+        assert isinstance(outcome, AssignmentResult)
         if outcome.assignments is None:
             return None
         return [(each.queue.broker_name, each.queue.queue_id, each.mode) for each in outcome.assignments]
 
     def progress(self) -> dict[int, tuple[int, int]]:
-        outcome = self._ask(ops.GetConsumeStats("G", "T"))
-        assert isinstance(outcome, ops.ConsumeStatsResult)
+        outcome = self._ask(GetConsumeStats("G", "T"))
+        assert isinstance(outcome, ConsumeStatsResult)
         return {
             queue.queue_id: (found.broker_offset, found.consumer_offset)
             for queue, found in outcome.offsets.items()
@@ -267,7 +310,7 @@ class EngineWaiting:
             return None
         if isinstance(outcome, EngineError):
             return Sent(False, outcome.code, outcome.remark or "")
-        assert isinstance(outcome, ops.SendResult), outcome
+        assert isinstance(outcome, SendResult), outcome
         handle, unique = outcome.recall_handle or "", outcome.transaction_id or ""
         stored = outcome.queue_offset, outcome.physical_offset
         return Sent(outcome.code == 0, outcome.code, "", unique, *stored, handle)
@@ -276,11 +319,11 @@ class EngineWaiting:
     def answer(self) -> Answer | None:
         """The outcome as a response of all entrances; None if it is pending or if there is no response."""
         match self._call.outcome:
-            case None | ops.NO_ANSWER:
+            case None | NoAnswer():
                 return None
-            case ops.PopResult() as outcome:
+            case PopResult() as outcome:
                 return _popped(outcome, self._broker_name)
-            case ops.PullResult() as outcome:
+            case PullResult() as outcome:
                 messages = [
                     _taken(record, "", queue_offset=at)
                     for record, at in zip(outcome.records, outcome.offsets, strict=True)
@@ -288,7 +331,7 @@ class EngineWaiting:
                 suggests = outcome.suggest_which_broker_id
                 code, goes_on = outcome.code, outcome.next_begin_offset
                 return Answer(code == 0, code, outcome.status.value, messages, number=goes_on, suggests=suggests)
-            case ops.NotificationResult() as outcome:
+            case NotificationResult() as outcome:
                 return Answer(True, 0, "polling full" if outcome.polling_full else "", number=int(outcome.has_msg))
             case outcome:
                 return _answer(outcome)
@@ -300,7 +343,7 @@ def _answer(outcome: Outcome) -> Answer:
     return Answer(True, 0, "")
 
 
-def _popped(outcome: ops.PopResult, broker_name: str) -> Answer:
+def _popped(outcome: PopResult, broker_name: str) -> Answer:
     messages = []
     for each in outcome.messages:
         receipt = Receipt(
@@ -366,9 +409,9 @@ def changed_handle(handle: str, pop_time: int, invisible_ms: int, revive_qid: in
     )
 
 
-def _batch(handle: str, topic: str, group: str) -> ops.BatchAck:
+def _batch(handle: str, topic: str, group: str) -> BatchAck:
     start, popped, invisible, revive, digit, _, queue, offset = handle.split(" ")
     bits = 1 << int(offset) - int(start)
-    return ops.BatchAck(
-        group, topic, digit, int(start), int(queue), int(revive), int(popped), int(invisible), ops.bit_set(bits)
+    return BatchAck(
+        group, topic, digit, int(start), int(queue), int(revive), int(popped), int(invisible), bit_set(bits)
     )

@@ -8,15 +8,10 @@ from google.protobuf.message import Message
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations import (
-    CreateGroup,
-    CreateTopic,
-    GroupConfig,
-    Operation,
-    Result,
-    SendMessage,
-    TopicConfig,
-)
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.messaging_service import messaging_methods
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb

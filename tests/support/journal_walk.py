@@ -4,7 +4,7 @@ import sys
 
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.kernel.random_streams import Chance
-from rocketmq_testkit.emulator.operations import PopResult
+from rocketmq_testkit.emulator.operations.consume import PopResult
 
 
 def walk(seed: int) -> World:

@@ -1,14 +1,9 @@
 """A broker that holds data of each kind, for snapshots of it."""
 
 from engine_world import START_MS, World, make_world
-from rocketmq_testkit.emulator.operations import (
-    CreateGroup,
-    CreateTopic,
-    GroupConfig,
-    PutKvConfig,
-    TopicConfig,
-    UpdateBrokerConfig,
-)
+from rocketmq_testkit.emulator.operations.cluster import PutKvConfig, UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from stored import filled
 
 

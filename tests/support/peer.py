@@ -1,15 +1,9 @@
 """A client as the engine of a running emulator sees it, for tests of the clients that a jump of the clock waits for."""
 
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.operations import (
-    AckMessage,
-    ConsumerData,
-    Heartbeat,
-    Operation,
-    PopMessage,
-    PopResult,
-    PullMessage,
-)
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat
+from rocketmq_testkit.emulator.operations.consume import AckMessage, PopMessage, PopResult, PullMessage
 from rocketmq_testkit.fixtures import Emulator
 
 

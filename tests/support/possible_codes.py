@@ -15,7 +15,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import Operation
+from rocketmq_testkit.emulator.operations.base import Operation
 
 _PACKAGE = "rocketmq_testkit.emulator"
 _UNKNOWN = object()

@@ -11,7 +11,6 @@ from entrance import Entrance
 from entrance_engine import EngineEntrance
 from entrance_grpc import GrpcEntrance
 from entrance_remoting import OnlyFrame, RemotingEntrance
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import (
     AskConsumerStatus,
@@ -24,6 +23,16 @@ from rocketmq_testkit.emulator.gate.effects import (
 )
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import Record, decode, offset_message_id, pack_host
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import (
+    ClientAnswer,
+    ConsumeMessageDirectly,
+    ConsumerStatusResult,
+    GetConsumerRunningInfo,
+    GetConsumerStatus,
+)
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset, ResetOffsetResult
+from rocketmq_testkit.emulator.operations.send import PushAnswered
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import decode_messages
@@ -101,23 +110,23 @@ class Questions(ABC, Generic[E]):
 
     def give_id(self, client: str, message_id: str, *, group: str = "G") -> Telling:
         """Request a direct consumption by the broker's id of a message of `T`."""
-        return self._ask(ops.ConsumeMessageDirectly(group, client, message_id, "T", {}))
+        return self._ask(ConsumeMessageDirectly(group, client, message_id, "T", {}))
 
     def running_info(self, client: str, group: str = "G") -> Telling:
         """Request the running info of a client, with its stacks."""
-        return self._ask(ops.GetConsumerRunningInfo(group, client, {"jstackEnable": "true"}))
+        return self._ask(GetConsumerRunningInfo(group, client, {"jstackEnable": "true"}))
 
     def status(self, client: str | None = None, group: str = "G") -> Telling:
         """Request the offsets of clients for `T`."""
-        return self._ask(ops.GetConsumerStatus("T", group, client))
+        return self._ask(GetConsumerStatus("T", group, client))
 
     def reset(self, timestamp: int = 0, *, force: bool = True, group: str = "G") -> Told:
         """Reset the offsets of a group for `T`."""
-        told = self._ask(ops.ResetOffset(group, "T", timestamp, force=force)).told
+        told = self._ask(ResetOffset(group, "T", timestamp, force=force)).told
         assert told is not None
         return told
 
-    def _ask(self, operation: ops.Operation) -> Telling:
+    def _ask(self, operation: Operation) -> Telling:
         entrance = self.entrance
         return _Operation(entrance.engine.submit(entrance.broker, operation, DirectChannel("administrator")))
 
@@ -136,11 +145,11 @@ class _Operation:
                 return None
             case EngineError() as refusal:
                 return Told(refusal.code, refusal.remark or "", b"")
-            case ops.ClientAnswer() as answer:
+            case ClientAnswer() as answer:
                 return Told(answer.code, answer.remark or "", answer.body)
-            case ops.ConsumerStatusResult() as result:
+            case ConsumerStatusResult() as result:
                 return Told(0, "", json.dumps(sorted(result.answers)).encode())
-            case ops.ResetOffsetResult():
+            case ResetOffsetResult():
                 return Told(0, "", b"")
             case other:
                 raise AssertionError(other)
@@ -161,7 +170,7 @@ class EngineQuestions(Questions[EngineEntrance]):
     def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
         assert isinstance(question.token, int)
         entrance = self.entrance
-        answered = ops.PushAnswered(question.token, code, body=body)
+        answered = PushAnswered(question.token, code, body=body)
         entrance.engine.submit(entrance.broker, answered, entrance.channel(client))
 
 
@@ -200,26 +209,26 @@ class RemotingQuestions(Questions[RemotingEntrance]):
         answer = RemotingCommand(code, opaque=question.token, flag=RESPONSE, body=body)
         assert self.entrance.peer(client).send(answer)
 
-    def _ask(self, operation: ops.Operation) -> Telling:
+    def _ask(self, operation: Operation) -> Telling:
         match operation:
-            case ops.ConsumeMessageDirectly():
+            case ConsumeMessageDirectly():
                 code, group, client = (
                     RequestCode.CONSUME_MESSAGE_DIRECTLY,
                     operation.consumer_group,
                     operation.client_id,
                 )
                 ext = {"consumerGroup": group, "clientId": client, "msgId": operation.message_id, "topic": "T"}
-            case ops.GetConsumerRunningInfo():
+            case GetConsumerRunningInfo():
                 code, group, client = (
                     RequestCode.GET_CONSUMER_RUNNING_INFO,
                     operation.consumer_group,
                     operation.client_id,
                 )
                 ext = {"consumerGroup": group, "clientId": client, **operation.ext_fields}
-            case ops.GetConsumerStatus():
+            case GetConsumerStatus():
                 code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
                 ext = {"topic": "T", "group": operation.group, "clientAddr": operation.client_id}
-            case ops.ResetOffset():
+            case ResetOffset():
                 code, force = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "true" if operation.force else "false"
                 ext = {"topic": "T", "group": operation.group, "timestamp": str(operation.timestamp), "isForce": force}
             case other:

@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.gate import Call, Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import Operation, Result
+from rocketmq_testkit.emulator.operations.base import Operation, Result
 from rocketmq_testkit.emulator.overload.request_pools import RequestPools
 from rocketmq_testkit.remoting.client import properties_text
 from rocketmq_testkit.remoting.processors import PROCESSORS

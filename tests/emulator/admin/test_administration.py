@@ -6,49 +6,52 @@ from rocketmq_testkit.emulator.config import BrokerConfig, NamesrvConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
-    AllOffsetsResult,
-    CloneGroupOffset,
-    ConsumerData,
-    ConsumeStatsResult,
-    CorrectionOffsetResult,
-    CreateTopic,
-    CreateTopics,
-    DeleteGroup,
-    DeleteTopic,
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, MessageQueue, SubscriptionData
+from rocketmq_testkit.emulator.operations.cluster import (
     DeleteTopicInNamesrv,
-    Done,
-    GetAllConsumerOffset,
     GetBrokerConfig,
     GetBrokerRuntimeInfo,
-    GetConsumeStats,
-    GetGroup,
     GetKvConfig,
     GetNamesrvConfig,
     GetNamesrvTopicList,
     GetRouteInfo,
-    GetTopicStats,
-    GroupForbiddenResult,
-    Heartbeat,
     KvResult,
-    MessageQueue,
-    PullMessage,
     PutKvConfig,
-    QueryCorrectionOffset,
     RouteResult,
     RuntimeInfoResult,
-    SendMessage,
     SetPermOfBroker,
-    SubscriptionData,
     TextResult,
-    TopicConfig,
     TopicListResult,
+    UpdateBrokerConfig,
+    UpdateNamesrvConfig,
+)
+from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.operations.groups import (
+    CloneGroupOffset,
+    ConsumeStatsResult,
+    DeleteGroup,
+    GetConsumeStats,
+    GetGroup,
+    GroupForbiddenResult,
+    UpdateGroupForbidden,
+)
+from rocketmq_testkit.emulator.operations.offsets import (
+    AllOffsetsResult,
+    CorrectionOffsetResult,
+    GetAllConsumerOffset,
+    QueryCorrectionOffset,
+    UpdateConsumerOffset,
+)
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.topics import (
+    CreateTopic,
+    CreateTopics,
+    DeleteTopic,
+    GetTopicStats,
+    TopicConfig,
     TopicOffset,
     TopicStatsResult,
-    UpdateBrokerConfig,
-    UpdateConsumerOffset,
-    UpdateGroupForbidden,
-    UpdateNamesrvConfig,
 )
 
 

@@ -3,33 +3,32 @@
 import pytest
 from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import GetBrokerConfig, TextResult
+from rocketmq_testkit.emulator.operations.groups import (
     BrokerConsumeStatsResult,
+    ConsumeStatsResult,
+    DeleteGroup,
+    GetBrokerConsumeStats,
+    GetConsumeStats,
+    SetMessageRequestMode,
+)
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
+from rocketmq_testkit.emulator.operations.tools import (
     BrokerStatsResult,
     CleanUnusedTopic,
     ColdDataFlowCtrResult,
-    ConsumeStatsResult,
-    DeleteGroup,
-    DeleteTopic,
-    Done,
     ExportConfigToJson,
     GetAllMessageRequestMode,
-    GetBrokerConfig,
-    GetBrokerConsumeStats,
     GetColdDataFlowCtrInfo,
-    GetConsumeStats,
-    GetTopicStats,
     MessageRequestModesResult,
     RemoveColdDataFlowCtrConfig,
-    SendMessageBack,
     SetCommitLogReadMode,
-    SetMessageRequestMode,
-    TextResult,
-    TopicStatsResult,
     UpdateColdDataFlowCtrConfig,
-    UpdateConsumerOffset,
     ViewBrokerStats,
 )
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic, GetTopicStats, TopicStatsResult
 
 SAMPLED_MS = 10_000
 

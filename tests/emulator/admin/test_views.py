@@ -4,25 +4,22 @@ import pytest
 from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
-    DeleteTopic,
-    Done,
-    EndTransaction,
+from rocketmq_testkit.emulator.operations.base import Done, Operation
+from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.offsets import (
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
-    GetTopicStats,
+    QueryConsumerOffset,
+    SearchOffset,
+)
+from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage, SendMessageBack, SendResult
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic, GetTopicStats
+from rocketmq_testkit.emulator.operations.views import (
     MessagesResult,
-    Operation,
     QueryConsumeQueue,
     QueryConsumeQueueResult,
-    QueryConsumerOffset,
     QueryMessage,
-    SearchOffset,
-    SendMessage,
-    SendMessageBack,
-    SendResult,
-    UpdateBrokerConfig,
     ViewMessage,
 )
 

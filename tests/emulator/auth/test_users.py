@@ -22,18 +22,17 @@ from rocketmq_testkit.emulator.auth.user_table import User, UserStatus, UserType
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done, Operation
+from rocketmq_testkit.emulator.operations.users import (
     AclResult,
     AclsResult,
     CreateUser,
     DeleteAcl,
     DeleteUser,
-    Done,
     GetAcl,
     GetUser,
     ListAcls,
     ListUsers,
-    Operation,
     PolicyEntry,
     PolicyInfo,
     PutAcl,

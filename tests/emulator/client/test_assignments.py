@@ -3,7 +3,8 @@
 from engine_world import World, make_world
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rocketmq_testkit.emulator.operations import AssignmentResult, MessageQueue, QueryAssignment, UnregisterClient
+from rocketmq_testkit.emulator.operations.clients import MessageQueue, UnregisterClient
+from rocketmq_testkit.emulator.operations.groups import AssignmentResult, QueryAssignment
 
 STRATEGIES = st.sampled_from(("AVG", "AVG_BY_CIRCLE"))
 NAMES = st.lists(st.text("abz09@#-", min_size=1, max_size=4), min_size=1, max_size=8, unique=True)

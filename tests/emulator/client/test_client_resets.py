@@ -5,7 +5,8 @@ from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import ResetConsumerOffset
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import ConsumerData, Heartbeat, ResetOffset, ResetOffsetResult
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset, ResetOffsetResult
 
 NOW = 491
 

@@ -5,23 +5,25 @@ from engine_world import World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import NotifyConsumerIdsChanged
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
-    AssignmentResult,
+from rocketmq_testkit.emulator.operations.clients import (
     ChannelClosed,
     ConsumerListResult,
-    CreateGroup,
     GetConsumerListByGroup,
-    GroupConfig,
     Heartbeat,
     HeartbeatResult,
     LockBatchMq,
     LockBatchResult,
     MessageQueue,
-    PullMessage,
-    QueryAssignment,
-    SetMessageRequestMode,
     UnlockBatchMq,
     UnregisterClient,
+)
+from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.operations.groups import (
+    AssignmentResult,
+    CreateGroup,
+    GroupConfig,
+    QueryAssignment,
+    SetMessageRequestMode,
 )
 
 

@@ -3,7 +3,7 @@
 from engine_world import World, refused
 from rocketmq_testkit.emulator.client.client_registry import SCAN_PERIOD_MS
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 
 EXPIRED_MS = 600_000
 

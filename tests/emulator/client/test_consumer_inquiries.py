@@ -6,7 +6,8 @@ from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import AskConsumerStatus, AskRunningInfo, AskToConsume, Question
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import (
     ClientAnswer,
     ConsumeMessageDirectly,
     ConsumerData,
@@ -14,9 +15,8 @@ from rocketmq_testkit.emulator.operations import (
     GetConsumerRunningInfo,
     GetConsumerStatus,
     Heartbeat,
-    Operation,
-    PushAnswered,
 )
+from rocketmq_testkit.emulator.operations.send import PushAnswered
 
 CURRENT = 491
 

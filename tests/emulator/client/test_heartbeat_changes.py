@@ -5,19 +5,17 @@ from engine_world import World, make_world
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.gate.effects import CloseConnection, NotifyConsumerIdsChanged
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.clients import (
     ConsumerData,
-    CreateTopic,
     GetProducerConnectionList,
-    GetUnitTopicList,
     Heartbeat,
     HeartbeatResult,
     ProducerConnectionResult,
     SubscriptionData,
-    TopicConfig,
-    TopicListResult,
     UnregisterClient,
 )
+from rocketmq_testkit.emulator.operations.cluster import GetUnitTopicList, TopicListResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 
 def beat(world: World, client: str, fingerprint: int, channel: DirectChannel) -> bool:

@@ -4,7 +4,8 @@ import pytest
 from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import ConsumerData, Heartbeat, PullResult, SubscriptionData, UnregisterClient
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData, UnregisterClient
+from rocketmq_testkit.emulator.operations.consume import PullResult
 
 
 @pytest.fixture

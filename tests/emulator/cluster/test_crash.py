@@ -7,19 +7,18 @@ from engine_world import World, bodies, make_world
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
-from rocketmq_testkit.emulator.operations import (
-    CreateTopic,
-    EndTransaction,
+from rocketmq_testkit.emulator.operations.clients import (
     Heartbeat,
     LockBatchMq,
     LockBatchResult,
     MessageQueue,
-    PopMessage,
-    ResetOffset,
-    SetMessageRequestMode,
-    TopicConfig,
     UnregisterClient,
 )
+from rocketmq_testkit.emulator.operations.consume import PopMessage
+from rocketmq_testkit.emulator.operations.groups import SetMessageRequestMode
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
+from rocketmq_testkit.emulator.operations.send import EndTransaction
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from stored import committed, filled, stored_bodies
 
 RETRY = "%RETRY%G_A"

@@ -5,14 +5,9 @@ from engine_world import World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.kernel.errors import EngineError, TurnedAway
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
-    Done,
-    GetRouteInfo,
-    RouteResult,
-    SendMessage,
-    SendResult,
-    UpdateBrokerConfig,
-)
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult, UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 V5_3_1, V5_3_2_SNAPSHOT = 475, 476

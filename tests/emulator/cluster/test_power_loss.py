@@ -5,7 +5,8 @@ from engine_world import World, make_world
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import EndTransaction, Heartbeat, RecallMessage, RecallResult, SendResult
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.send import EndTransaction, RecallMessage, RecallResult, SendResult
 from stored import stored_bodies
 
 COMMIT, ROLLBACK = 8, 12

@@ -11,34 +11,32 @@ from rocketmq_testkit.emulator.engine import DirectCall, Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.cluster import (
     ClusterInfoResult,
-    CreateGroup,
-    CreateTopic,
-    DeleteTopic,
-    EndTransaction,
     FollowerState,
     GetBrokerClusterInfo,
     GetBrokerHaStatus,
     GetRouteInfo,
-    GroupConfig,
     HaStatusResult,
-    OffsetResult,
-    Operation,
-    PullMessage,
-    PullResult,
-    PullStatus,
-    QueryConsumerOffset,
-    RecallMessage,
-    ResetOffset,
-    Result,
     RouteResult,
+)
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.offsets import (
+    OffsetResult,
+    QueryConsumerOffset,
+    ResetOffset,
+    UpdateConsumerOffset,
+)
+from rocketmq_testkit.emulator.operations.send import (
+    EndTransaction,
+    RecallMessage,
     SendMessage,
     SendMessageBack,
     SendResult,
-    TopicConfig,
-    UpdateConsumerOffset,
 )
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
 from rocketmq_testkit.remoting.client import batch_body
 
 SYNCHRONIZED_MS = 61_000

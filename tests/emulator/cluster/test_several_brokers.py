@@ -10,31 +10,25 @@ from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.gate.gate import Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.cluster import (
     ClusterInfoResult,
-    CreateTopic,
     DeleteTopicInNamesrv,
     GetBrokerClusterInfo,
     GetNamesrvTopicList,
     GetRouteInfo,
-    Heartbeat,
-    OffsetResult,
-    Operation,
     PermOfBrokerResult,
-    PopMessage,
-    PullMessage,
-    PullResult,
     PutKvConfig,
-    QueryConsumerOffset,
     RouteResult,
-    SendMessage,
-    SendResult,
     SetPermOfBroker,
-    TopicConfig,
     TopicListResult,
-    UpdateConsumerOffset,
     UpdateNamesrvConfig,
 )
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.offsets import OffsetResult, QueryConsumerOffset, UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 
 @dataclass

@@ -3,7 +3,9 @@
 import pytest
 from engine_world import World, refused
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import EndTransaction, Operation, PullMessage, SendMessage, SendMessageBack
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage, SendMessageBack
 
 BUSY = "[REJECTREQUEST]system busy, start flow control for a while"
 

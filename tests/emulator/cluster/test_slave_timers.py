@@ -5,7 +5,7 @@ from engine_world import START_MS, World
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.timers import (
     DelayOffsetsResult,
     GetAllDelayOffset,
     GetTimerCheckPoint,

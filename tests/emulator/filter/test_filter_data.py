@@ -6,14 +6,8 @@ from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.filter.filter_table import DEAD_AT_START_MS
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
-    ConsumerData,
-    Heartbeat,
-    PullMessage,
-    PullResult,
-    SubscriptionData,
-    UnregisterClient,
-)
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData, UnregisterClient
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
 
 RED, BLUE, BROKEN = "color = 'red'", "color = 'blue'", "color ="
 CHANNEL = DirectChannel("c", ("10.0.0.1", 5000))

@@ -9,19 +9,15 @@ from typing import Any
 
 import pytest
 from engine_world import START_MS, World, make_world
-from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
-from rocketmq_testkit.emulator.gate.gate import Call
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine, raise_bug
+from rocketmq_testkit.emulator.gate.gate import Call, Gate
+from rocketmq_testkit.emulator.gate.journal import Journal
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
-    Done,
-    GetRouteInfo,
-    GetTopicConfig,
-    Operation,
-    Parked,
-    PullMessage,
-    PullResult,
-    Result,
-)
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
+from rocketmq_testkit.emulator.operations.base import Done, Operation, Parked, Result
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.topics import GetTopicConfig
 
 WALK = Path(__file__).parents[2] / "support" / "journal_walk.py"
 
@@ -136,12 +132,10 @@ def test_the_journal_tells_the_channel_and_the_call_apart(world: World) -> None:
         (60_000, -5, -5),
     ],
 )
-def test_a_time_of_a_client_is_of_the_clock_that_is_nearer(
-    world: World, ahead_ms: int, client_ms: int, engine_ms: int
-) -> None:
+def test_a_time_of_a_client_is_of_the_clock_that_is_nearer(ahead_ms: int, client_ms: int, engine_ms: int) -> None:
     """A client's timestamp belongs to the nearer clock; on a tie to the engine's; 0 and below mean no timestamp."""
-    world.engine.gate.ahead_ms = lambda: ahead_ms
-    assert world.engine.gate.engine_time_ms(client_ms) == engine_ms
+    gate = Gate(Scheduler(START_MS), Journal(1, 1), raise_bug, lambda: ahead_ms)
+    assert gate.engine_time_ms(client_ms) == engine_ms
 
 
 def test_what_a_request_sets_off_comes_after_its_own_answer(world: World) -> None:
@@ -163,7 +157,7 @@ def test_what_a_request_sets_off_comes_after_its_own_answer(world: World) -> Non
             self.handlers: dict[type[Operation], Callable[[Call, Any], Result | Parked]] = {GetTopicConfig: self.handle}
 
         def handle(self, call: Call, operation: Operation) -> Done:
-            gate.afterwards(lambda: told.append("afterwards"))
+            gate.run_after_reply(lambda: told.append("afterwards"))
             gate.complete(self, parked, GetTopicConfig("A"), Done())
             return Done()
 

@@ -12,7 +12,10 @@ from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.journal_weight import OUTCOMES, SUBJECTS, walked
 from rocketmq_testkit.emulator.message.properties import encode
-from rocketmq_testkit.emulator.operations import Done, GetMaxOffset, OffsetResult, SendMessage, SubscriptionData
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import SubscriptionData
+from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, OffsetResult
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 MIB = 1024 * 1024

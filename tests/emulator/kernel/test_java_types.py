@@ -5,7 +5,8 @@ from typing import Any, Literal
 import pytest
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
 from rocketmq_testkit.emulator.kernel.java_types import Int, JavaTypeError, check, check_fields, java_text, wrapped
-from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig, QueueMapping, QueuePart, RetryPolicy
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig, RetryPolicy
+from rocketmq_testkit.emulator.operations.topics import QueueMapping, QueuePart
 
 FITTING: list[tuple[Any, Any]] = [
     (5, int), (2**63 - 1, int), (2**31 - 1, Int), (None, int | None), ("\U0001f600", str), (True, bool), (1, float),

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message.batch import LateProperties, are_usual, split_batch, tag_of
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import PullResult, SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 
 RESERVED = ("CLUSTER", "MSG_REGION", "TRACE_ON", "POP_CK")
 NAMES = st.sampled_from(["TAGS", "KEYS", "MY_TAGS", "UNIQ_KEY", "WAIT", *RESERVED]) | st.text(max_size=4)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message import stored_record
 from rocketmq_testkit.emulator.message.properties import _LARGE, _PAIRS_MAX, SetBy, decode, encode, encode_with
-from rocketmq_testkit.emulator.operations import PullResult, SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.remoting.client import batch_body
 
 WORDS = st.text("AWIT\x01ü", min_size=1, max_size=6).filter(lambda word: not word.startswith("\x01"))

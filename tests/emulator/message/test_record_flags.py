@@ -3,7 +3,9 @@
 import pytest
 from engine_world import World
 from rocketmq_testkit.emulator.message.stored_record import Record, decode, unpack_host
-from rocketmq_testkit.emulator.operations import CreateTopic, PullResult, SendMessage, SendResult, TopicConfig
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 
 def stored(world: World) -> list[Record]:

@@ -5,18 +5,15 @@ from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
-    Done,
+from rocketmq_testkit.emulator.operations.base import Done, Operation
+from rocketmq_testkit.emulator.operations.cluster import GetBrokerRuntimeInfo, RuntimeInfoResult, UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.operations.send import (
     EndTransaction,
-    GetBrokerRuntimeInfo,
-    Operation,
-    PullMessage,
     RecallMessage,
     RecallResult,
-    RuntimeInfoResult,
     SendMessage,
     SendResult,
-    UpdateBrokerConfig,
 )
 from rocketmq_testkit.emulator.overload.request_pools import Form, Pool
 

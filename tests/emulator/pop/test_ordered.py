@@ -2,7 +2,7 @@
 
 from engine_world import World, bodies, messages_of
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import PopMessage, PopResult
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PopResult
 
 DAY_MS = 24 * 3_600_000
 

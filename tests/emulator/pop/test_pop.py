@@ -7,13 +7,11 @@ from engine_world import World, bodies, make_world
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
     BatchAck,
     BatchAckMessage,
     ChangeInvisibleTime,
-    CreateGroup,
-    GroupConfig,
     Notification,
     NotificationResult,
     PeekMessage,
@@ -23,6 +21,7 @@ from rocketmq_testkit.emulator.operations import (
     PopResult,
     bit_set,
 )
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 
 RETRY = "%RETRY%G_A"
 

@@ -3,7 +3,7 @@
 import pytest
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.consume import (
     Notification,
     NotificationResult,
     PeekMessage,

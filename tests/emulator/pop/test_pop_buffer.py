@@ -7,17 +7,17 @@ import pytest
 from engine_world import World, bodies, make_world, messages_of
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.consume import (
     BatchAck,
     BatchAckMessage,
-    DeleteTopic,
     Notification,
     NotificationResult,
     PeekMessage,
     PopResult,
-    ResetOffset,
     bit_set,
 )
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 from stored import scheduled
 
 TIMER = "rmq_sys_wheel_timer"

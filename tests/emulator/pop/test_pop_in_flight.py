@@ -2,7 +2,7 @@
 
 import pytest
 from engine_world import World, bodies, make_world, messages_of
-from rocketmq_testkit.emulator.operations import DeleteTopic
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 
 
 @pytest.fixture

@@ -8,18 +8,18 @@ from engine_world import World, bodies, make_world, messages_of, refused
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.consume import (
     BatchAck,
     BatchAckMessage,
-    DeleteTopic,
     Notification,
     NotificationResult,
     PeekMessage,
     PopResult,
-    ResetOffset,
     RollBackPops,
     bit_set,
 )
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 from stored import committed, filled, scheduled, stored, stored_bodies
 
 TIMER = "rmq_sys_wheel_timer"

@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 from engine_world import World, bodies, make_world
-from rocketmq_testkit.emulator.operations import SendMessage
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.pop.check_point import CheckPoint
 from rocketmq_testkit.remoting.client import batch_body
 from stored import filled, scheduled, stored, stored_bodies

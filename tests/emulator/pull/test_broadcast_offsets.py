@@ -1,8 +1,9 @@
 """Offsets of broadcasting consumers that the broker records, in virtual time."""
 
 from engine_world import World, make_world
-from rocketmq_testkit.emulator.operations import ConsumerData, Heartbeat, PullMessage, SubscriptionData
-from rocketmq_testkit.emulator.operations import UnregisterClient as Unregister
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.clients import UnregisterClient as Unregister
+from rocketmq_testkit.emulator.operations.consume import PullMessage
 
 
 def broadcasting(world: World, *clients: str) -> None:

@@ -7,15 +7,11 @@ from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
-    ChannelClosed,
-    CreateGroup,
-    ForgetWaiting,
-    GroupConfig,
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, ForgetWaiting
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.offsets import (
     OffsetResult,
-    PullMessage,
-    PullResult,
-    PullStatus,
     QueryConsumerOffset,
     ResetOffset,
     UpdateConsumerOffset,

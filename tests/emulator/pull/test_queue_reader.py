@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.record_run import joined
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.consume import PullResult, PullStatus
 from rocketmq_testkit.emulator.store.commit_log import CommitLog
 
 

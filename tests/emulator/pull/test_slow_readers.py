@@ -8,19 +8,11 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
-    CreateGroup,
-    CreateTopic,
-    DeleteGroup,
-    DeleteTopic,
-    Done,
-    GroupConfig,
-    PeekMessage,
-    PullMessage,
-    PullResult,
-    TopicConfig,
-    UpdateBrokerConfig,
-)
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.consume import PeekMessage, PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, DeleteGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
 
 FAR = 100_000
 """Lag in bytes that exceeds the threshold."""

@@ -7,7 +7,9 @@ from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import DelayOffsetsResult, GetAllDelayOffset, PullResult, SendMessage
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.timers import DelayOffsetsResult, GetAllDelayOffset
 from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 from stored import scheduled, stored, stored_bodies
 

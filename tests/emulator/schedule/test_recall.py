@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import RecallMessage, RecallResult, SendMessageBack, SendResult
+from rocketmq_testkit.emulator.operations.send import RecallMessage, RecallResult, SendMessageBack, SendResult
 from rocketmq_testkit.emulator.schedule.recall_service import RecallHandle
 from stored import stored, stored_bodies
 

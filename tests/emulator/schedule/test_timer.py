@@ -10,15 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
-    Done,
-    GetTimerCheckPoint,
-    PullResult,
-    SendMessage,
-    SendResult,
-    TimerCheckPointResult,
-    UpdateBrokerConfig,
-)
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.timers import GetTimerCheckPoint, TimerCheckPointResult
 from snapshot_files import copied
 from stored import scheduled, stored, stored_bodies
 

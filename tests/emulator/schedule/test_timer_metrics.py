@@ -6,12 +6,11 @@ import pytest
 from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
-    GetBrokerRuntimeInfo,
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.cluster import GetBrokerRuntimeInfo, RuntimeInfoResult
+from rocketmq_testkit.emulator.operations.timers import (
     GetTimerCheckPoint,
     GetTimerMetrics,
-    Operation,
-    RuntimeInfoResult,
     TimerCheckPointResult,
     TimerMetricsResult,
 )

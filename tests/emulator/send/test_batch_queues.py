@@ -7,16 +7,10 @@ from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
-    CreateTopic,
-    GetMaxOffset,
-    OffsetResult,
-    PullResult,
-    SearchOffset,
-    SendMessage,
-    SendResult,
-    TopicConfig,
-)
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, OffsetResult, SearchOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.emulator.store.consume_queue import number_within
 from rocketmq_testkit.remoting.client import batch_body
 

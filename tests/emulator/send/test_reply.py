@@ -4,14 +4,9 @@ import pytest
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import PushReplyMessage
-from rocketmq_testkit.emulator.operations import (
-    Heartbeat,
-    Operation,
-    PushAnswered,
-    SendMessage,
-    SendReplyMessage,
-    SendResult,
-)
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.send import PushAnswered, SendMessage, SendReplyMessage, SendResult
 from stored import stored
 
 TOPIC = "DefaultCluster_REPLY_TOPIC"

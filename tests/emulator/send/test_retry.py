@@ -5,17 +5,10 @@ from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import offset_message_id
-from rocketmq_testkit.emulator.operations import (
-    CreateGroup,
-    Done,
-    EndTransaction,
-    GroupConfig,
-    LockBatchMq,
-    MessageQueue,
-    SendMessage,
-    SendMessageBack,
-    UnlockBatchMq,
-)
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import LockBatchMq, MessageQueue, UnlockBatchMq
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage, SendMessageBack
 from stored import stored, stored_bodies
 
 RETRY, DLQ, SCHEDULE = "%RETRY%G", "%DLQ%G", "SCHEDULE_TOPIC_XXXX"

@@ -7,16 +7,10 @@ import pytest
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.message.names import dlq_topic, retry_topic
-from rocketmq_testkit.emulator.operations import (
-    CreateGroup,
-    CreateTopic,
-    GroupConfig,
-    PullMessage,
-    PullResult,
-    SendMessage,
-    SendMessageBack,
-    TopicConfig,
-)
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 START_MS = 1_700_000_000_000
 RETRIES = 16

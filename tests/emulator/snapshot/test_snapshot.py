@@ -12,43 +12,40 @@ from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.gate.gate import Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
-    ConsumerData,
-    CreateGroup,
-    CreateStaticTopic,
-    CreateTopic,
-    EndTransaction,
-    GetAllConsumerOffset,
-    GetAllDelayOffset,
-    GetAllGroups,
-    GetAllTopics,
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.cluster import (
     GetBrokerHaStatus,
-    GetConsumeStats,
     GetKvConfig,
     GetNamesrvConfig,
     GetRouteInfo,
-    GetTimerCheckPoint,
-    GetTimerMetrics,
-    GetTopicStats,
-    GroupConfig,
-    Heartbeat,
-    Operation,
-    PullMessage,
     PutKvConfig,
-    QueryMessage,
-    QueueMapping,
-    QueuePart,
-    Result,
-    RetryPolicy,
-    SendMessage,
-    SetMessageRequestMode,
-    SubscriptionData,
-    TopicConfig,
     UpdateBrokerConfig,
-    UpdateConsumerOffset,
-    UpdateGroupForbidden,
     UpdateNamesrvConfig,
 )
+from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.operations.groups import (
+    CreateGroup,
+    GetAllGroups,
+    GetConsumeStats,
+    GroupConfig,
+    RetryPolicy,
+    SetMessageRequestMode,
+    UpdateGroupForbidden,
+)
+from rocketmq_testkit.emulator.operations.offsets import GetAllConsumerOffset, UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage
+from rocketmq_testkit.emulator.operations.timers import GetAllDelayOffset, GetTimerCheckPoint, GetTimerMetrics
+from rocketmq_testkit.emulator.operations.topics import (
+    CreateStaticTopic,
+    CreateTopic,
+    GetAllTopics,
+    GetTopicStats,
+    QueueMapping,
+    QueuePart,
+    TopicConfig,
+)
+from rocketmq_testkit.emulator.operations.views import QueryMessage
 from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot
 from snapshot_files import begun, copied, saved
 from stored import committed, filled, stored_bodies
@@ -188,12 +185,10 @@ WIRING = frozenset(
         "_chance",
         "_emulation",
         "_gate",
-        "_journal",
+        "_name_server",
+        "_on_configured",
         "_scheduler",
-        "on_configured",
-        "peer",
-        "read_queues",
-        "replicas",
+        "replication",
     }
 )
 SAVED = frozenset(  # see BrokerState

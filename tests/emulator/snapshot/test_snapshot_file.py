@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lived_in import lived_in
 from rocketmq_testkit.emulator.message.receipt import Receipt
-from rocketmq_testkit.emulator.operations import GetKvConfig, KvResult
+from rocketmq_testkit.emulator.operations.cluster import GetKvConfig, KvResult
 from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
 from rocketmq_testkit.emulator.snapshot.snapshot_file import (
     MAGIC,

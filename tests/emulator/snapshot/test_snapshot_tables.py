@@ -9,7 +9,7 @@ from zlib import crc32
 
 import pytest
 from engine_world import World, make_world
-from rocketmq_testkit.emulator.operations import CreateUser, PolicyEntry, PolicyInfo, PutAcl, UserInfo
+from rocketmq_testkit.emulator.operations.users import CreateUser, PolicyEntry, PolicyInfo, PutAcl, UserInfo
 from rocketmq_testkit.emulator.snapshot.snapshot_file import MAGIC, SnapshotError, read_snapshot
 from snapshot_files import begun, saved
 from stored import filled

@@ -11,31 +11,30 @@ from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
-    CreateStaticTopic,
-    DeleteTopic,
-    GetAllTopics,
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.offsets import (
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
-    GetRouteInfo,
-    GetTopicConfig,
     OffsetResult,
-    Operation,
-    PullMessage,
-    PullResult,
     QueryConsumerOffset,
+    SearchOffset,
+    TimestampResult,
+    UpdateConsumerOffset,
+)
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import (
+    CreateStaticTopic,
+    DeleteTopic,
+    GetAllTopics,
+    GetTopicConfig,
     QueueMapping,
     QueuePart,
-    RouteResult,
-    SearchOffset,
-    SendMessage,
-    SendResult,
-    TimestampResult,
     TopicConfig,
     TopicResult,
     TopicsResult,
-    UpdateConsumerOffset,
 )
 from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, write_snapshot
 

@@ -4,7 +4,7 @@ import pytest
 from engine_world import World
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, dlq_topic
-from rocketmq_testkit.emulator.operations import GetBrokerRuntimeInfo, RuntimeInfoResult
+from rocketmq_testkit.emulator.operations.cluster import GetBrokerRuntimeInfo, RuntimeInfoResult
 from rocketmq_testkit.emulator.stats.broker_stats import BrokerStats
 from rocketmq_testkit.emulator.stats.store_stats import DAY_MS, Mornings, StoreStats
 

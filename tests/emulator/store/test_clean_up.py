@@ -2,14 +2,13 @@
 
 import pytest
 from engine_world import START_MS, World, make_world
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import (
     CleanExpiredConsumeQueue,
     DeleteExpiredCommitLog,
-    Done,
-    GetMinOffset,
-    OffsetResult,
     UpdateBrokerConfig,
 )
+from rocketmq_testkit.emulator.operations.offsets import GetMinOffset, OffsetResult
 
 HOUR_MS = 3_600_000
 IN_A_FILE = 25

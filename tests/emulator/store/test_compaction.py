@@ -10,17 +10,12 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.random_streams import Chance
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
-    CreateTopic,
-    DeleteExpiredCommitLog,
-    DeleteTopic,
-    Done,
-    GetMinOffset,
-    OffsetResult,
-    PullResult,
-    SendMessage,
-    TopicConfig,
-)
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.offsets import GetMinOffset, OffsetResult
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
 from rocketmq_testkit.remoting.client import batch_body
 
 SMALL_FILES: dict[str, object] = {"compaction_cq_mapped_file_size": 460, "compaction_schedule_internal": 60_000}

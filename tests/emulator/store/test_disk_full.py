@@ -4,17 +4,16 @@ import pytest
 from engine_world import World, bodies, make_world, refused
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import (
-    Done,
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.offsets import GetMinOffset, OffsetResult
+from rocketmq_testkit.emulator.operations.send import (
     EndTransaction,
-    GetMinOffset,
-    OffsetResult,
-    PullResult,
     RecallMessage,
     SendMessage,
     SendMessageBack,
     SendResult,
-    UpdateBrokerConfig,
 )
 
 FIRST_LOOK_MS, LOOK_MS = 60_000, 10_000

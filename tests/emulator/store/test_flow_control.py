@@ -4,7 +4,8 @@ import pytest
 from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.engine import DirectCall
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import Done, SendMessage, SendMessageBack, SendResult
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack, SendResult
 
 BUSY = "[REJECTREQUEST]system busy, start flow control for a while"
 

@@ -7,30 +7,28 @@ from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult, UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.groups import AssignmentResult, QueryAssignment
+from rocketmq_testkit.emulator.operations.offsets import (
     AllOffsetsResult,
-    AssignmentResult,
-    CreateTopic,
-    Done,
     GetAllConsumerOffset,
-    GetAllTopics,
     GetMaxOffset,
     GetMinOffset,
-    GetRouteInfo,
-    GetTopicConfig,
     OffsetResult,
-    PullResult,
-    QueryAssignment,
     QueryConsumerOffset,
     ResetOffset,
-    RouteResult,
-    SendMessage,
-    SendResult,
+    UpdateConsumerOffset,
+)
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import (
+    CreateTopic,
+    GetAllTopics,
+    GetTopicConfig,
     TopicConfig,
     TopicResult,
     TopicsResult,
-    UpdateBrokerConfig,
-    UpdateConsumerOffset,
 )
 from rocketmq_testkit.remoting.client import batch_body
 

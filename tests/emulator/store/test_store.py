@@ -9,19 +9,16 @@ from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message import stored_record as records
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.consume import PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.offsets import (
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
-    MessagesResult,
     OffsetResult,
-    PullResult,
-    PullStatus,
-    QueryMessage,
     SearchOffset,
     TimestampResult,
-    ViewMessage,
 )
+from rocketmq_testkit.emulator.operations.views import MessagesResult, QueryMessage, ViewMessage
 
 
 def test_offsets_are_dense_and_physical_offsets_grow(world: World) -> None:

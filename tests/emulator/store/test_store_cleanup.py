@@ -7,21 +7,16 @@ from engine_world import World, bodies, make_world, refused
 from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import (
-    ConsumeStatsResult,
-    CreateGroup,
-    GetConsumeStats,
+from rocketmq_testkit.emulator.operations.groups import ConsumeStatsResult, CreateGroup, GetConsumeStats, GroupConfig
+from rocketmq_testkit.emulator.operations.offsets import (
     GetEarliestStoreTime,
     GetMinOffset,
-    GroupConfig,
-    MessagesResult,
     OffsetResult,
-    QueryMessage,
     SearchOffset,
     TimestampResult,
     UpdateConsumerOffset,
-    ViewMessage,
 )
+from rocketmq_testkit.emulator.operations.views import MessagesResult, QueryMessage, ViewMessage
 from stored import stored
 
 POPS: dict[str, dict[str, object]] = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import OffsetResult, SearchOffset
+from rocketmq_testkit.emulator.operations.offsets import OffsetResult, SearchOffset
 
 QUEUES = 2
 BODY = b"x" * 30_000

@@ -5,21 +5,18 @@ import random
 from engine_world import World
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.filter.message_filter import build_subscription
-from rocketmq_testkit.emulator.operations import (
-    ChannelClosed,
-    ConsumerData,
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, ConsumerData, Heartbeat, UnregisterClient
+from rocketmq_testkit.emulator.operations.cluster import TopicListResult
+from rocketmq_testkit.emulator.operations.groups import (
     CreateGroup,
     DeleteGroup,
-    DeleteTopic,
     GroupConfig,
     GroupListResult,
-    Heartbeat,
     QueryGroupsOfTopic,
     QueryTopicsOfGroup,
-    TopicListResult,
-    UnregisterClient,
-    UpdateConsumerOffset,
 )
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 from rocketmq_testkit.emulator.topic.topic_group_index import NameIndex
 
 

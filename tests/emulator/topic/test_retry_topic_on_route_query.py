@@ -4,7 +4,8 @@ import pytest
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import CreateGroup, GetRouteInfo, GroupConfig, RouteResult
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 
 
 def engine_with(*, key: bool) -> Engine:

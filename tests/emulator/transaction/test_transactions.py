@@ -9,18 +9,10 @@ from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode, offset_message_id
-from rocketmq_testkit.emulator.operations import (
-    NO_ANSWER,
-    DeleteExpiredCommitLog,
-    Done,
-    EndTransaction,
-    Heartbeat,
-    Result,
-    ResumeCheckHalfMessage,
-    SendMessage,
-    SendResult,
-    UpdateBrokerConfig,
-)
+from rocketmq_testkit.emulator.operations.base import NO_ANSWER, Done, Result
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog, UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.send import EndTransaction, ResumeCheckHalfMessage, SendMessage, SendResult
 from stored import scheduled, stored, stored_bodies
 
 HALF, OPS, GAVE_UP = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"

@@ -2,7 +2,7 @@
 
 from engine_world import make_world
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations import EndTransaction
+from rocketmq_testkit.emulator.operations.send import EndTransaction
 
 COMMIT = 8
 

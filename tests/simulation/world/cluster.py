@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from deleted_files import RETENTIONS
 from leftovers import leftovers
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from session import START_MS
 from shortening import failure_of, report_of, show
 from simulation import (
@@ -150,10 +150,10 @@ class Cluster:
             topic = list(TOPICS)[action.a % len(TOPICS)]
             slave.read(PULL_GROUPS[0], topic, action.b % TOPICS[topic], action.c)
 
-    def _message(self, action: Action) -> ops.SendMessage:
+    def _message(self, action: Action) -> SendMessage:
         topic = list(TOPICS)[action.a % len(TOPICS)]
         properties = {"UNIQ_KEY": f"never-{next(self._numbers)}"}
-        return ops.SendMessage("producers", topic, 0, b"never", properties, ("10.0.0.1", 5000), 0)
+        return SendMessage("producers", topic, 0, b"never", properties, ("10.0.0.1", 5000), 0)
 
     def drain(self) -> None:
         """Start all brokers, and consume from each until no message is left."""

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 import observations as obs
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
 from simulated_client import Client
 
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ class DeadLetters:
         message_id = message.body.rstrip(b".").decode()
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.Done), outcome
+            assert isinstance(outcome, Done), outcome
             now, attempt = self._session.now_ms, message.reconsume_times
             self._session.see(obs.SentBack(now, client.group, message_id, attempt, DEAD_AT_ONCE, 0))
 
         place = message.physical_offset
-        operation = ops.SendMessageBack(client.group, place, DEAD_AT_ONCE, message_id, handle.topic, False, 0)
+        operation = SendMessageBack(client.group, place, DEAD_AT_ONCE, message_id, handle.topic, False, 0)
         self._session.ask(client, operation, on_answer)
         self._session.ack(client, handle, order=order)

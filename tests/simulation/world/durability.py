@@ -15,7 +15,6 @@ from typing import NamedTuple
 from cluster import NAMES
 from kept_messages import KeptMessages
 from observations import Place
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
@@ -23,6 +22,18 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.names import pop_retry_topic
 from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.consume import (
+    AckMessage,
+    PopMessage,
+    PoppedMessage,
+    PopResult,
+    PullMessage,
+    PullResult,
+)
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from session import START_MS
 from shortening import failure_of, report_of, show
 from simulation import NUMBERS, Action
@@ -86,12 +97,12 @@ class Master:
         self._cursors: dict[tuple[str, Place], int] = {}
         self.waiting: list[Waiting] = []
         self.taken = TakenMessages(self.kept)
-        self._handles: list[tuple[str, ops.AckMessage]] = []
+        self._handles: list[tuple[str, AckMessage]] = []
         self._stopped_ms = 0
         for topic, queues in TOPICS.items():
-            engine.ask(broker, ops.CreateTopic(ops.TopicConfig(topic, queues, queues)))
+            engine.ask(broker, CreateTopic(TopicConfig(topic, queues, queues)))
         for group in (*GROUPS, TAKERS):
-            engine.ask(broker, ops.CreateGroup(ops.GroupConfig(group)))
+            engine.ask(broker, CreateGroup(GroupConfig(group)))
 
     @property
     def now(self) -> int:
@@ -107,7 +118,7 @@ class Master:
         offset = self.broker.store.max_offset(topic, queue_id)
         call = self.engine.submit(
             self.broker,
-            ops.SendMessage("producers", topic, queue_id, body, properties, ("10.0.0.1", 5000), self.now),
+            SendMessage("producers", topic, queue_id, body, properties, ("10.0.0.1", 5000), self.now),
             DirectChannel(),
         )
         if isinstance(call.outcome, EngineError):
@@ -131,7 +142,7 @@ class Master:
                     raise Violation(f"{waiting} still waits at {self.now}, slaves have {slave_has}")
                 continue
             self.waiting.remove(waiting)
-            if not isinstance(outcome, ops.SendResult):
+            if not isinstance(outcome, SendResult):
                 raise Violation(f"{waiting}: {outcome}")
             code = outcome.code.name
             late = code == "FLUSH_SLAVE_TIMEOUT" and self._disk.sync_master
@@ -148,11 +159,11 @@ class Master:
         cursor = self._cursors.get((group, place))
         if cursor is None:
             cursor = max(self.broker.offsets.query(group, topic, queue_id), 0)
-        pull = ops.PullMessage(group, topic, queue_id, cursor, 32, READS, 0, 0, 0, "*", "TAG")
+        pull = PullMessage(group, topic, queue_id, cursor, 32, READS, 0, 0, 0, "*", "TAG")
         outcome = self.engine.submit(self.broker, pull).outcome
         if isinstance(outcome, EngineError) and not self.broker.running:
             return 0
-        if not isinstance(outcome, ops.PullResult):
+        if not isinstance(outcome, PullResult):
             raise Violation(f"{self.broker.name} answers {outcome}")
         if not 0 <= outcome.next_begin_offset <= self.broker.store.max_offset(topic, queue_id):
             raise Violation(f"{group} is sent to {outcome.next_begin_offset} of {place}")
@@ -164,15 +175,15 @@ class Master:
         """Commit the position up to which a group has read."""
         cursor = self._cursors.get((group, (topic, queue_id)))
         if cursor is not None and self.broker.running:
-            self.engine.ask(self.broker, ops.UpdateConsumerOffset(group, topic, queue_id, cursor))
+            self.engine.ask(self.broker, UpdateConsumerOffset(group, topic, queue_id, cursor))
 
     def pop(self, topic: str, count: int) -> int:
         """Pop messages; return their number."""
-        pop = ops.PopMessage(TAKERS, topic, -1, count, INVISIBLE_MS, 0, self.now, 0, "TAG", "*")
+        pop = PopMessage(TAKERS, topic, -1, count, INVISIBLE_MS, 0, self.now, 0, "TAG", "*")
         outcome = self.engine.submit(self.broker, pop).outcome
         if isinstance(outcome, EngineError) and not self.broker.running:
             return 0
-        if not isinstance(outcome, ops.PopResult):
+        if not isinstance(outcome, PopResult):
             raise Violation(f"{self.broker.name} answers {outcome}")
         for message in outcome.messages:
             if not message.topic_digit:
@@ -183,7 +194,7 @@ class Master:
             self._handles.append((message_id, self._ack_of(topic, outcome, message)))
         return len(outcome.messages)
 
-    def _ack_of(self, topic: str, popped: ops.PopResult, message: ops.PoppedMessage) -> ops.AckMessage:
+    def _ack_of(self, topic: str, popped: PopResult, message: PoppedMessage) -> AckMessage:
         receipt = Receipt(
             message.start_offset,
             popped.pop_time,
@@ -195,7 +206,7 @@ class Master:
             message.queue_offset,
         )
         real = pop_retry_topic(topic, TAKERS, v2=False) if message.topic_digit else topic
-        return ops.AckMessage(TAKERS, real, message.queue_id, receipt.text(), message.queue_offset)
+        return AckMessage(TAKERS, real, message.queue_id, receipt.text(), message.queue_offset)
 
     def ack(self, number: int) -> None:
         """Acknowledge one of the popped messages; its invisible time may be over, and then it is redelivered."""

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 import observations as obs
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, Effect
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import Record, decode
-from rocketmq_testkit.emulator.operations import NoAnswer
+from rocketmq_testkit.emulator.operations.base import NoAnswer
+from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage, SendResult
 from simulated_client import Client
 
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ class HalfMessages:
             properties["CHECK_IMMUNITY_TIME_IN_SECONDS"] = immunity
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.SendResult), outcome
+            assert isinstance(outcome, SendResult), outcome
             if not forget:
                 self._remember(Open(message_id, outcome.queue_offset, outcome.physical_offset, False))
             self._session.see(obs.Prepared(now, topic, message_id, outcome.queue_offset))
 
         self._session.ask(
             client,
-            ops.SendMessage(GROUP, topic, queue_id, message_id.encode(), properties, ("10.0.0.1", 5000), now),
+            SendMessage(GROUP, topic, queue_id, message_id.encode(), properties, ("10.0.0.1", 5000), now),
             on_answer,
         )
 
@@ -127,7 +127,7 @@ class HalfMessages:
 
         self._session.ask(
             client,
-            ops.EndTransaction(
+            EndTransaction(
                 group,
                 offset,
                 known.physical_offset,

@@ -9,10 +9,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from accepted_messages import PAUSE_MS, TRIES, Got
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.consume import (
+    AckMessage,
+    PopMessage,
+    PoppedMessage,
+    PopResult,
+    PullMessage,
+    PullResult,
+)
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 if TYPE_CHECKING:
@@ -47,7 +56,7 @@ class PatientProducer:
             else:
                 requests.later(PAUSE_MS, lambda: self.send(message_id, at + 1))
 
-        send = ops.SendMessage(
+        send = SendMessage(
             "producers",
             TOPIC,
             at % QUEUES,
@@ -70,17 +79,17 @@ class PatientPuller:
 
     def go_on(self) -> None:
         """Send the next pull."""
-        pull = ops.PullMessage(PULLERS, TOPIC, self._queue_id, self._offset, 8, FLAGS, 0, 15_000, 0, "*", "TAG")
+        pull = PullMessage(PULLERS, TOPIC, self._queue_id, self._offset, 8, FLAGS, 0, 15_000, 0, "*", "TAG")
         name = f"puller {self._queue_id}"
         self._requests.ask(name, self._broker, Pool.PULL, "pull", pull, self._answered)
 
     def _answered(self, code: str, result: object) -> None:
         requests = self._requests
-        if isinstance(result, ops.PullResult):
+        if isinstance(result, PullResult):
             for record in result.records:
                 requests.see(Got(requests.now_ms, PULLERS, self._broker.name, decode(record).body.decode()))
             self._offset = result.next_begin_offset
-            commit = ops.UpdateConsumerOffset(PULLERS, TOPIC, self._queue_id, self._offset)
+            commit = UpdateConsumerOffset(PULLERS, TOPIC, self._queue_id, self._offset)
             requests.engine.submit(self._broker, commit)
         requests.later(NEXT_MS if code == "SUCCESS" else PAUSE_MS, self.go_on)
 
@@ -95,19 +104,19 @@ class PatientTaker:
     def go_on(self) -> None:
         """Send the next pop."""
         now = self._requests.now_ms
-        pop = ops.PopMessage(TAKERS, TOPIC, -1, 8, INVISIBLE_MS, 5_000, now, 0, "TAG", "*")
+        pop = PopMessage(TAKERS, TOPIC, -1, 8, INVISIBLE_MS, 5_000, now, 0, "TAG", "*")
         self._requests.ask("taker", self._broker, Pool.PULL, "pop", pop, self._answered)
 
     def _answered(self, code: str, result: object) -> None:
         requests = self._requests
-        if isinstance(result, ops.PopResult):
+        if isinstance(result, PopResult):
             for message in result.messages:
                 message_id = decode(message.record).body.decode()
                 requests.see(Got(requests.now_ms, TAKERS, self._broker.name, message_id))
                 self._acknowledge(message_id, self._ack_of(result, message), requests.now_ms + INVISIBLE_MS)
         requests.later(NEXT_MS if code == "SUCCESS" else PAUSE_MS, self.go_on)
 
-    def _acknowledge(self, message_id: str, ack: ops.AckMessage, until_ms: int) -> None:
+    def _acknowledge(self, message_id: str, ack: AckMessage, until_ms: int) -> None:
         """Acknowledge a message until that is accepted or the message is redelivered."""
         requests = self._requests
 
@@ -118,7 +127,7 @@ class PatientTaker:
         name = f"taker of {ack.extra_info}"
         requests.ask(name, self._broker, Pool.ACK, "ack", ack, on_answer, message_id)
 
-    def _ack_of(self, popped: ops.PopResult, message: ops.PoppedMessage) -> ops.AckMessage:
+    def _ack_of(self, popped: PopResult, message: PoppedMessage) -> AckMessage:
         digit = message.topic_digit
         receipt = Receipt(
             message.start_offset,
@@ -131,7 +140,7 @@ class PatientTaker:
             message.queue_offset,
         )
         topic = f"%RETRY%{TAKERS}_{TOPIC}" if digit else TOPIC
-        return ops.AckMessage(TAKERS, topic, message.queue_id, receipt.text(), message.queue_offset)
+        return AckMessage(TAKERS, topic, message.queue_id, receipt.text(), message.queue_offset)
 
 
 Answer = Callable[[str, object], None]

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 import observations as obs
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.operations.clients import LockBatchMq, LockBatchResult, MessageQueue, UnlockBatchMq
 from simulated_client import Client
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ class QueueLocks:
         """Request queue locks."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.LockBatchResult), outcome
+            assert isinstance(outcome, LockBatchResult), outcome
             granted = tuple((queue.topic, queue.queue_id) for queue in outcome.queues)
             self._session.see(obs.Locked(self._session.now_ms, client.group, client.name, tuple(queues), granted))
 
-        wanted = [ops.MessageQueue(topic, self._session.broker.name, queue_id) for topic, queue_id in queues]
-        self._session.ask(client, ops.LockBatchMq(client.group, client.name, wanted), on_answer)
+        wanted = [MessageQueue(topic, self._session.broker.name, queue_id) for topic, queue_id in queues]
+        self._session.ask(client, LockBatchMq(client.group, client.name, wanted), on_answer)
 
     def unlock(self, client: Client, queues: list[obs.Place]) -> None:
         """Release queue locks."""
@@ -34,5 +34,5 @@ class QueueLocks:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             self._session.see(obs.Unlocked(self._session.now_ms, client.group, client.name, tuple(queues)))
 
-        wanted = [ops.MessageQueue(topic, self._session.broker.name, queue_id) for topic, queue_id in queues]
-        self._session.ask(client, ops.UnlockBatchMq(client.group, client.name, wanted), on_answer)
+        wanted = [MessageQueue(topic, self._session.broker.name, queue_id) for topic, queue_id in queues]
+        self._session.ask(client, UnlockBatchMq(client.group, client.name, wanted), on_answer)

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import observations as obs
 from deleted_files import Retention
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog
 
 if TYPE_CHECKING:
     from session import Session
@@ -46,7 +46,7 @@ def delete(simulation: "Simulation", action: "Action", lost: bool) -> None:
     """Request the deletion of files."""
     session = simulation.session
     if simulation.retention is not None and session.broker.running:
-        session.ask(simulation.clients[0], ops.DeleteExpiredCommitLog(), lambda outcome, waited: _told(session))
+        session.ask(simulation.clients[0], DeleteExpiredCommitLog(), lambda outcome, waited: _told(session))
 
 
 def _told(session: "Session") -> None:

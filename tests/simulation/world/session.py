@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import observations as obs
 from half_messages import half_stored
-from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.assembly.listeners import Arrival
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.filter.message_filter import build_subscription
@@ -16,7 +16,42 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message.names import HALF_TOPIC
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.store.arrival_listener import Arrival
+from rocketmq_testkit.emulator.operations.base import Done, Operation
+from rocketmq_testkit.emulator.operations.clients import (
+    ChannelClosed,
+    ConsumerData,
+    ConsumerListResult,
+    GetConsumerListByGroup,
+    Heartbeat,
+    HeartbeatResult,
+    UnregisterClient,
+)
+from rocketmq_testkit.emulator.operations.consume import (
+    AckMessage,
+    BatchAck,
+    BatchAckMessage,
+    ChangeInvisibleResult,
+    ChangeInvisibleTime,
+    Notification,
+    NotificationResult,
+    PopMessage,
+    PopResult,
+    PullMessage,
+    PullResult,
+    bit_set,
+)
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.offsets import (
+    GetMaxOffset,
+    GetMinOffset,
+    OffsetResult,
+    QueryConsumerOffset,
+    ResetOffset,
+    ResetOffsetResult,
+    UpdateConsumerOffset,
+)
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from simulated_call import OnAnswer, SimulatedCall
 from simulated_client import Client, digit, order_counts, receipt
 from snapshots import Snapshots
@@ -72,7 +107,7 @@ class Session:
     def ask(
         self,
         client: Client,
-        operation: ops.Operation,
+        operation: Operation,
         on_answer: OnAnswer,
         on_wait: Callable[[int], None] | None = None,
     ) -> int:
@@ -176,12 +211,12 @@ class Session:
 
     def create_topic(self, name: str, queues: int) -> None:
         """Create a topic."""
-        self.engine.ask(self.broker, ops.CreateTopic(ops.TopicConfig(name, queues, queues)))
+        self.engine.ask(self.broker, CreateTopic(TopicConfig(name, queues, queues)))
 
     def limit(self, group: str, retries: int) -> None:
         """Set the retry limit of a group, for send-backs without their own limit."""
         self._limits[group] = retries
-        self.engine.ask(self.broker, ops.CreateGroup(ops.GroupConfig(group, retry_max_times=retries)))
+        self.engine.ask(self.broker, CreateGroup(GroupConfig(group, retry_max_times=retries)))
 
     def send(
         self,
@@ -210,13 +245,13 @@ class Session:
         body = message_id.encode().ljust(size, b".")
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.SendResult), outcome
+            assert isinstance(outcome, SendResult), outcome
             place = outcome.queue_offset, message_id, level, due, outcome.physical_offset
             self.see(obs.Sent(now, topic, outcome.queue_id, *place))
 
         self.ask(
             client,
-            ops.SendMessage("producers", topic, queue_id, body, properties, ("10.0.0.1", 5000), now),
+            SendMessage("producers", topic, queue_id, body, properties, ("10.0.0.1", 5000), now),
             on_answer,
         )
 
@@ -246,7 +281,7 @@ class Session:
                 assert outcome.code.name == "POLLING_TIMEOUT", outcome
                 assert late_ms > poll_ms + 500, outcome
                 return
-            assert isinstance(outcome, ops.PopResult), outcome
+            assert isinstance(outcome, PopResult), outcome
             popped = self._popped(client, topic, outcome, order)
             if not forget:
                 client.handles += [message.handle for message in popped if message.handle is not None]
@@ -286,7 +321,7 @@ class Session:
 
         self.ask(
             client,
-            ops.PopMessage(
+            PopMessage(
                 client.group,
                 topic,
                 queue_id,
@@ -304,7 +339,7 @@ class Session:
             on_wait,
         )
 
-    def _popped(self, client: Client, topic: str, result: ops.PopResult, order: bool) -> tuple[obs.Delivery, ...]:
+    def _popped(self, client: Client, topic: str, result: PopResult, order: bool) -> tuple[obs.Delivery, ...]:
         counts = order_counts(result.order_count_info) if order else {}
         found = []
         for message in result.messages:
@@ -347,7 +382,7 @@ class Session:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
             self.see(obs.Acked(self.now_ms, handle, order, code))
 
-        operation = ops.AckMessage(handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset)
+        operation = AckMessage(handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset)
         self.ask(client, operation, on_answer)
 
     def batch_ack(self, client: Client, topic: str, handles: Iterable[obs.Handle]) -> None:
@@ -360,13 +395,13 @@ class Session:
                 batches[key] = (bits | 1 << (handle.offset - handle.start_offset), [*members, handle])
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.Done), outcome
+            assert isinstance(outcome, Done), outcome
             for _, members in batches.values():
                 for handle in members:
                     self.see(obs.Acked(self.now_ms, handle, False, "SUCCESS", batch=True))
 
         entries = [
-            ops.BatchAck(
+            BatchAck(
                 key.group,
                 topic,
                 digit(key),
@@ -375,12 +410,12 @@ class Session:
                 key.revive_qid,
                 key.pop_time,
                 key.invisible_ms,
-                ops.bit_set(bits),
+                bit_set(bits),
             )
             for key, (bits, _) in batches.items()
         ]
         if entries:
-            self.ask(client, ops.BatchAckMessage(entries, self.broker.name), on_answer)
+            self.ask(client, BatchAckMessage(entries, self.broker.name), on_answer)
 
     def hide(
         self, client: Client, handle: obs.Handle, invisible_ms: int, *, order: bool = False, forget: bool = False
@@ -391,7 +426,7 @@ class Session:
             if isinstance(outcome, EngineError):
                 self.see(obs.Hidden(self.now_ms, handle, order, invisible_ms, outcome.code.name, None))
                 return
-            assert isinstance(outcome, ops.ChangeInvisibleResult), outcome
+            assert isinstance(outcome, ChangeInvisibleResult), outcome
             new = handle._replace(
                 start_offset=handle.start_offset if order else handle.offset,
                 pop_time=outcome.pop_time,
@@ -402,7 +437,7 @@ class Session:
                 client.handles[client.handles.index(handle)] = new
             self.see(obs.Hidden(self.now_ms, handle, order, invisible_ms, "SUCCESS", new))
 
-        operation = ops.ChangeInvisibleTime(
+        operation = ChangeInvisibleTime(
             handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset, invisible_ms
         )
         self.ask(client, operation, on_answer)
@@ -413,14 +448,14 @@ class Session:
         number = self._calls + 1
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.NotificationResult), outcome
+            assert isinstance(outcome, NotificationResult), outcome
             self.see(obs.Notified(self.now_ms, number, client.group, topic, outcome.has_msg, waited, deadline))
 
         def on_wait(number: int) -> None:
             channel_id = client.channel.channel_id
             self.see(obs.NotifyParked(self.now_ms, number, channel_id, client.group, topic, deadline))
 
-        operation = ops.Notification(client.group, topic, -1, poll_ms, self.now_ms)
+        operation = Notification(client.group, topic, -1, poll_ms, self.now_ms)
         self.ask(client, operation, on_answer, on_wait)
 
     # consumers that pull
@@ -443,7 +478,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             nonlocal went_on
-            assert isinstance(outcome, ops.PullResult), outcome
+            assert isinstance(outcome, PullResult), outcome
             found = []
             for record in outcome.records:
                 message = decode(record)
@@ -483,7 +518,7 @@ class Session:
         flags = 4 | (0 if suspend_ms is None else 2)
         self.ask(
             client,
-            ops.PullMessage(
+            PullMessage(
                 client.group,
                 topic,
                 queue_id,
@@ -505,10 +540,10 @@ class Session:
         """Commit an offset."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.Done), outcome
+            assert isinstance(outcome, Done), outcome
             self.see(obs.Committed(self.now_ms, client.group, topic, queue_id, offset))
 
-        self.ask(client, ops.UpdateConsumerOffset(client.group, topic, queue_id, offset), on_answer)
+        self.ask(client, UpdateConsumerOffset(client.group, topic, queue_id, offset), on_answer)
 
     def send_back(self, client: Client, pulled: tuple[str, int, int, str], level: int, most: int | None) -> None:
         """Send a message back with a delay level: 0 is the broker's choice, -1 the dead letter queue.
@@ -525,7 +560,7 @@ class Session:
                 obs.SentBack(self.now_ms, client.group, message_id, attempt, level, limit, code, physical_offset, end)
             )
 
-        operation = ops.SendMessageBack(client.group, physical_offset, level, message_id, topic, False, most)
+        operation = SendMessageBack(client.group, physical_offset, level, message_id, topic, False, most)
         self.ask(client, operation, on_answer)
 
     # all clients
@@ -534,43 +569,41 @@ class Session:
         """Reset the offset of a group."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.ResetOffsetResult), outcome
+            assert isinstance(outcome, ResetOffsetResult), outcome
             offsets, queues = self.broker.offsets, self.broker.topics.get(topic).read_queue_nums
             others = [(one, offsets.query(client.group, topic, one)) for one in range(queues) if one != queue_id]
             self.see(obs.Reset(self.now_ms, client.group, topic, tuple(sorted(outcome.offsets.items())), tuple(others)))
 
-        self.ask(client, ops.ResetOffset(client.group, topic, 0, queue_id, offset), on_answer)
+        self.ask(client, ResetOffset(client.group, topic, 0, queue_id, offset), on_answer)
 
     def look(self, client: Client, topic: str, queue_id: int) -> None:
         """Query the committed offset, the offsets of the queue and the members of the group."""
 
         def on_offset(outcome: Outcome, waited: bool) -> None:
-            offset = outcome.offset if isinstance(outcome, ops.OffsetResult) else None
+            offset = outcome.offset if isinstance(outcome, OffsetResult) else None
             self.see(obs.OffsetSeen(self.now_ms, client.group, topic, queue_id, offset))
 
         def on_members(outcome: Outcome, waited: bool) -> None:
-            clients = tuple(outcome.client_ids) if isinstance(outcome, ops.ConsumerListResult) else ()
+            clients = tuple(outcome.client_ids) if isinstance(outcome, ConsumerListResult) else ()
             self.see(obs.MembersSeen(self.now_ms, client.group, clients))
 
-        self.ask(client, ops.QueryConsumerOffset(client.group, topic, queue_id), on_offset)
-        low, high = (
-            self.engine.ask(self.broker, kind(topic, queue_id)) for kind in (ops.GetMinOffset, ops.GetMaxOffset)
-        )
-        assert isinstance(low, ops.OffsetResult)
-        assert isinstance(high, ops.OffsetResult)
+        self.ask(client, QueryConsumerOffset(client.group, topic, queue_id), on_offset)
+        low, high = (self.engine.ask(self.broker, kind(topic, queue_id)) for kind in (GetMinOffset, GetMaxOffset))
+        assert isinstance(low, OffsetResult)
+        assert isinstance(high, OffsetResult)
         self.see(obs.RangeSeen(self.now_ms, topic, queue_id, low.offset, high.offset))
-        self.ask(client, ops.GetConsumerListByGroup(client.group), on_members)
+        self.ask(client, GetConsumerListByGroup(client.group), on_members)
 
     def beat(self, client: Client, topics: Iterable[str]) -> None:
         """Send a heartbeat."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ops.HeartbeatResult), outcome
+            assert isinstance(outcome, HeartbeatResult), outcome
             self.see(obs.Beat(self.now_ms, client.channel.channel_id, client.group))
 
         subscriptions = [build_subscription(topic, client.expression, client.expression_type) for topic in topics]
-        data = ops.ConsumerData(client.group, subscriptions=subscriptions)
-        self.ask(client, ops.Heartbeat(client.channel.channel_id, ["producers"], [data]), on_answer)
+        data = ConsumerData(client.group, subscriptions=subscriptions)
+        self.ask(client, Heartbeat(client.channel.channel_id, ["producers"], [data]), on_answer)
 
     def leave(self, client: Client, *, close: bool) -> None:
         """Unregister, or lose the connection and reconnect."""
@@ -578,10 +611,10 @@ class Session:
         if close:
             client.channel.active = False
             self.see(left)
-            self.engine.submit(self.broker, ops.ChannelClosed(), client.channel)
+            self.engine.submit(self.broker, ChannelClosed(), client.channel)
             client.connect()
             return
-        operation = ops.UnregisterClient(client.channel.channel_id, "producers", client.group)
+        operation = UnregisterClient(client.channel.channel_id, "producers", client.group)
         self.ask(client, operation, lambda outcome, waited: self.see(left))
 
     def listen(self) -> None:

@@ -17,11 +17,13 @@ from dataclasses import dataclass
 
 from deleted_files import DeletedFiles, Retention
 from observations import Deleted, Told
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from stored_messages import Violation
 
 READS = 4
@@ -123,12 +125,12 @@ class Slave:
         """Pull from the slave, whether its master runs or not, and check the response."""
         if not self.broker.running:
             return
-        pull = ops.PullMessage(group, topic, queue_id, offset, 32, READS, 0, 0, 0, "*", "TAG")
+        pull = PullMessage(group, topic, queue_id, offset, 32, READS, 0, 0, 0, "*", "TAG")
         outcome = self._engine.submit(self.broker, pull).outcome
         if self.broker.topics.find(topic) is None:
             self._refused(outcome, "TOPIC_NOT_EXIST")
             return
-        if not isinstance(outcome, ops.PullResult):
+        if not isinstance(outcome, PullResult):
             raise Violation(f"{self} answers {outcome}")
         begin, end = self.broker.store.min_offset(topic, queue_id), self.broker.store.max_offset(topic, queue_id)
         wanted = max(min(end - offset, 32), 0) if offset >= begin else 0
@@ -147,7 +149,7 @@ class Slave:
         message = decode(record)
         return (message.topic, message.queue_id, message.queue_offset) == (topic, queue_id, offset)
 
-    def refuses(self, send: Callable[[], ops.SendMessage]) -> None:
+    def refuses(self, send: Callable[[], SendMessage]) -> None:
         """Check that the slave rejects a send."""
         self._refused(self._engine.submit(self.broker, send()).outcome, None)
 
@@ -160,7 +162,7 @@ class Slave:
     def delete_files(self) -> None:
         """Request the deletion of expired files."""
         if self.broker.running:
-            self._engine.ask(self.broker, ops.DeleteExpiredCommitLog())
+            self._engine.ask(self.broker, DeleteExpiredCommitLog())
             self._files.told(Told(self._engine.scheduler.now_ms))
 
     def look_at_files(self) -> None:

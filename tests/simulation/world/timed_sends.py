@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 import observations as obs
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.send import RecallMessage, SendMessage, SendResult
 from simulated_client import Client
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class TimedSends:
             if isinstance(outcome, EngineError):
                 self._session.see(obs.TimedSent(now, topic, queue_id, -1, message_id, due, outcome.code.name))
                 return
-            assert isinstance(outcome, ops.SendResult), outcome
+            assert isinstance(outcome, SendResult), outcome
             assert (outcome.recall_handle is not None) == (due > now), outcome
             if outcome.recall_handle is not None:
                 waits = Waits(topic, message_id, due, outcome.recall_handle)
@@ -68,13 +69,13 @@ class TimedSends:
 
         self._session.ask(
             client,
-            ops.SendMessage("producers", topic, queue_id, message_id.encode(), properties, ("10.0.0.1", 5000), now),
+            SendMessage("producers", topic, queue_id, message_id.encode(), properties, ("10.0.0.1", 5000), now),
             on_answer,
         )
 
     def recall(self, client: Client, waits: Waits, topic: str) -> None:
         """Recall a message by its handle, naming `topic`, which may be another topic."""
-        self._take_back(client, waits, topic, waits.due_ms, ops.RecallMessage(topic, waits.handle, "producers"), True)
+        self._take_back(client, waits, topic, waits.due_ms, RecallMessage(topic, waits.handle, "producers"), True)
 
     def mark(self, client: Client, waits: Waits, topic: str, due_ms: int, message_id: str) -> None:
         """Send a delete mark that names the message in `topic` and is due at `due_ms`."""
@@ -84,11 +85,11 @@ class TimedSends:
             "TIMER_DEL_UNIQKEY": f"{topic}+{waits.message_id}",
             "TIMER_DELIVER_MS": str(due_ms),
         }
-        operation = ops.SendMessage("producers", topic, 0, message_id.encode(), properties, ("10.0.0.1", 5000), now)
+        operation = SendMessage("producers", topic, 0, message_id.encode(), properties, ("10.0.0.1", 5000), now)
         self._take_back(client, waits, topic, due_ms, operation, False)
 
     def _take_back(
-        self, client: Client, waits: Waits, topic: str, due_ms: int, operation: ops.Operation, by_handle: bool
+        self, client: Client, waits: Waits, topic: str, due_ms: int, operation: Operation, by_handle: bool
     ) -> None:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"

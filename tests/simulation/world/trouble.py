@@ -15,10 +15,12 @@ from typing import NamedTuple
 from accepted_messages import REFUSALS, AcceptedMessages, AllWell, Event, InTrouble
 from cluster import NAMES
 from patient_clients import PULLERS, QUEUES, TAKERS, TOPIC, PatientProducer, PatientPuller, PatientTaker
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from session import START_MS
 from shortening import failure_of, report_of, show
 from simulation import NUMBERS, Action
@@ -64,9 +66,9 @@ class TroubledBrokers:
         self._producer = PatientProducer(self._requests, self.engine.brokers)
         self._sent = 0
         for broker in self.engine.brokers:
-            self.engine.ask(broker, ops.CreateTopic(ops.TopicConfig(TOPIC, QUEUES, QUEUES)))
+            self.engine.ask(broker, CreateTopic(TopicConfig(TOPIC, QUEUES, QUEUES)))
             for group in (PULLERS, TAKERS):
-                self.engine.ask(broker, ops.CreateGroup(ops.GroupConfig(group)))
+                self.engine.ask(broker, CreateGroup(GroupConfig(group)))
             self._requests.listen(broker)
             for queue_id in range(QUEUES):
                 PatientPuller(self._requests, broker, queue_id).go_on()
@@ -102,7 +104,7 @@ class TroubledBrokers:
         if not broker.running:
             self.engine.start(broker)
             self._requests.listen(broker)
-        self.engine.ask(broker, ops.UpdateBrokerConfig(self._healthy | KEYS.get(trouble, {})))
+        self.engine.ask(broker, UpdateBrokerConfig(self._healthy | KEYS.get(trouble, {})))
         if trouble == "down":
             self.engine.stop(broker, kill=kill)
             self._requests.hang_up(broker)

@@ -4,14 +4,15 @@ from collections.abc import Callable, Mapping
 
 from accepted_messages import Answered, Appeared, Asked, Event
 from patient_clients import FOUND_NOTHING, TOPIC, Answer
-from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.assembly.listeners import Arrival
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.consume import PopResult, PullResult
 from rocketmq_testkit.emulator.overload.request_pools import Pool
-from rocketmq_testkit.emulator.store.arrival_listener import Arrival
 
 VERSION = 0
 """Version of the clients."""
@@ -67,7 +68,7 @@ class TroubledRequests:
         broker: Broker,
         pool: Pool,
         kind: str,
-        operation: ops.Operation,
+        operation: Operation,
         on_answer: Answer,
         message_id: str = "",
     ) -> None:
@@ -112,5 +113,5 @@ def _code_of(outcome: Outcome | None) -> str:
     """Return SUCCESS, also for an empty result, LOST, or the error code."""
     if outcome is None:
         return "LOST"
-    code = outcome.code.name if isinstance(outcome, EngineError | ops.PullResult | ops.PopResult) else "SUCCESS"
+    code = outcome.code.name if isinstance(outcome, EngineError | PullResult | PopResult) else "SUCCESS"
     return "SUCCESS" if code in FOUND_NOTHING else code

@@ -1,0 +1,94 @@
+"""Builds the requests of administrators and tools for one run of a broker."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..assembly.broker_context import BrokerContext
+from ..assembly.handlers import handlers_of
+from ..assembly.listeners import Listeners
+from ..assembly.room import Room
+from ..client.room import ClientRoom
+from ..group.broker_tables import BrokerTables
+from ..overload.request_pools import RequestPools
+from ..pop.room import PopRoom
+from ..pull.slow_group_guard import SlowReaders
+from ..schedule.timer_service import TimerService
+from ..static_topic.queue_mappings import QueueMappings
+from .broker_requests import BrokerAdministration
+from .consume_stats import Consumption
+from .message_queries import Views
+from .offset_resets import OffsetResets
+from .tool_requests import BrokerTools
+from .topic_and_group_requests import GroupAdministration, TopicAdministration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminRoom(Room):
+    """Requests about topics, groups, messages, offsets and the broker itself."""
+
+    views: Views
+
+
+def build(  # noqa: PLR0913 - administration reaches every room
+    context: BrokerContext,
+    tables: BrokerTables,
+    *,
+    mappings: QueueMappings,
+    request_pools: RequestPools,
+    timers: TimerService,
+    client: ClientRoom,
+    slow_readers: SlowReaders,
+    pop: PopRoom,
+    config_changed: Callable[[], None],
+) -> AdminRoom:
+    """Build the room. `config_changed` tells all rooms that configuration keys have changed."""
+    config, clock = context.config, context.clock
+    store, topics = tables.store, tables.topics
+    clients = client.clients
+    views = Views(config, store, clients)
+    topic_requests = TopicAdministration(
+        config=config,
+        tables=tables,
+        orders=pop.orders,
+        in_flight=pop.in_flight,
+        slow_readers=slow_readers,
+        timer_metrics=timers.metrics,
+        mappings=mappings,
+    )
+    group_requests = GroupAdministration(
+        config=config,
+        tables=tables,
+        clients=clients,
+        orders=pop.orders,
+        in_flight=pop.in_flight,
+        slow_readers=slow_readers,
+        mappings=mappings,
+    )
+    broker_requests = BrokerAdministration(
+        config=config,
+        scheduler=clock,
+        store=store,
+        timer_congestion=timers.congestion,
+        config_changed=config_changed,
+        request_pools=request_pools,
+    )
+    resets = OffsetResets(
+        config=config,
+        tables=tables,
+        client_resets=client.resets,
+        orders=pop.orders,
+        in_flight=pop.in_flight,
+        consumer=pop.consumer,
+    )
+    consumption = Consumption(
+        config=config,
+        scheduler=clock,
+        tables=tables,
+        clients=clients,
+    )
+    tools = BrokerTools(config, store, topics)
+    return AdminRoom(
+        views=views,
+        handlers=handlers_of(topic_requests, group_requests, broker_requests, resets, consumption, views, tools),
+        listeners=Listeners(configured=[views.index.configured]),
+    )

@@ -1,0 +1,142 @@
+"""Builds pops for one run of a broker."""
+
+from dataclasses import dataclass
+
+from ..assembly.broker_context import BrokerContext
+from ..assembly.handlers import handlers_of
+from ..assembly.listeners import Arrival, Listeners
+from ..assembly.room import Room
+from ..client.client_registry import Clients
+from ..group.broker_tables import BrokerTables
+from ..operations.consume import Notification, PopMessage
+from ..pull.queue_reader import QueueReader
+from .ack_service import AckService
+from .check_point import ReviveLog
+from .consumer_order_info import Orders
+from .notification_service import NotificationService
+from .pop_inflight_counter import PopInFlight
+from .pop_init_offset import PopPositions
+from .pop_kv_records import PopRecords
+from .pop_kv_service import PopConsumer
+from .pop_long_polling import PopPolling
+from .pop_merge_buffer import PopBuffer
+from .pop_retry_writer import Redelivery
+from .pop_service import PopService
+from .pop_wake_ups import WakeUps
+from .revive_service import ReviveService
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PopRoom(Room):
+    """Pops, acknowledgements, redelivery, and the records of messages in flight."""
+
+    pops: PopService
+    notifications: NotificationService
+    revive: ReviveService
+    orders: Orders
+    in_flight: PopInFlight
+    buffer: PopBuffer
+    consumer: PopConsumer | None
+    """The KV variant, if it is configured."""
+
+
+def build(
+    context: BrokerContext, tables: BrokerTables, *, records: PopRecords, clients: Clients, reader: QueueReader
+) -> PopRoom:
+    """Build the room."""
+    config, clock, gate = context.config, context.clock, context.gate
+    store, topics, groups, offsets = tables.store, tables.topics, tables.groups, tables.offsets
+    waiting_pops: PopPolling[PopMessage] = PopPolling(config, clock, gate, "pop")
+    waiting_notifications: PopPolling[Notification] = PopPolling(config, clock, gate, "notification", newest_first=True)
+    wake_ups = WakeUps(context.emulation, waiting_pops, waiting_notifications)
+    orders = Orders(config, clock, wake_ups.order_freed)
+    in_flight = PopInFlight(config, clock, wake_ups.queue_released)
+    revive_log = ReviveLog(config.broker_cluster_name, store)
+    buffer = PopBuffer(
+        config=config,
+        scheduler=clock,
+        offsets=offsets,
+        log=revive_log,
+        exists=lambda topic, group: topics.find(topic) is not None and groups.find(group) is not None,
+    )
+    positions = PopPositions(config, store, offsets, orders)
+    redelivery = Redelivery(config=config, tables=tables, redelivered=wake_ups.redelivered)
+    consumer: PopConsumer | None = None
+    if config.pop_consumer_kv_service_init:
+        consumer = PopConsumer(
+            config=config,
+            scheduler=clock,
+            store=store,
+            offsets=offsets,
+            positions=positions,
+            reader=reader,
+            orders=orders,
+            records=records,
+            redelivery=redelivery,
+        )
+    pops = PopService(
+        config=config,
+        scheduler=clock,
+        chance=context.stream("pop"),
+        tables=tables,
+        clients=clients,
+        positions=positions,
+        reader=reader,
+        orders=orders,
+        buffer=buffer,
+        in_flight=in_flight,
+        consumer=consumer,
+        complete=context.complete,
+        polling=waiting_pops,
+        wake_ups=wake_ups,
+    )
+    notifications = NotificationService(
+        config=config,
+        scheduler=clock,
+        chance=context.stream("notification"),
+        tables=tables,
+        reader=reader,
+        orders=orders,
+        buffer=buffer,
+        pops=waiting_pops,
+        complete=context.complete,
+        polling=waiting_notifications,
+    )
+    acks = AckService(
+        config=config,
+        scheduler=clock,
+        tables=tables,
+        orders=orders,
+        log=revive_log,
+        buffer=buffer,
+        in_flight=in_flight,
+        consumer=consumer,
+        freed=wake_ups.order_freed,
+    )
+    revive = ReviveService(
+        config=config,
+        scheduler=context.duties,
+        tables=tables,
+        log=revive_log,
+        redelivery=redelivery,
+        in_flight=in_flight,
+    )
+    return PopRoom(
+        pops=pops,
+        notifications=notifications,
+        revive=revive,
+        orders=orders,
+        in_flight=in_flight,
+        buffer=buffer,
+        consumer=consumer,
+        handlers=handlers_of(pops, notifications, acks),
+        listeners=Listeners(
+            arrivals=[
+                Arrival(waiting_pops.arrived, waiting_pops.is_awaited),
+                Arrival(waiting_notifications.arrived, waiting_notifications.is_awaited),
+            ],
+            watchers={revive_log.topic: revive.arrived},
+            channel_closed=[waiting_pops.end_inactive, waiting_notifications.end_inactive],
+        ),
+        durables={"orders": orders},
+    )

@@ -1,0 +1,48 @@
+"""Builds delay levels, the timer wheel and recall for one run of a broker."""
+
+from dataclasses import dataclass
+
+from ..assembly.broker_context import BrokerContext
+from ..assembly.handlers import handlers_of
+from ..assembly.listeners import Listeners
+from ..assembly.room import Room
+from ..message.names import TIMER_TOPIC
+from ..store.message_store import MessageStore
+from ..store.slave_acknowledgements import Acknowledgements
+from ..topic.topic_table import Topics
+from .delay_levels import DelayService
+from .recall_service import RecallService
+from .timer_service import TimerService
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleRoom(Room):
+    """Delayed messages."""
+
+    delays: DelayService
+    timers: TimerService
+    recall: RecallService
+
+
+def build(
+    context: BrokerContext, store: MessageStore, topics: Topics, acknowledgements: Acknowledgements
+) -> ScheduleRoom:
+    """Build the room. Raises ConfigError if the delay levels cannot be parsed."""
+    config, duties = context.config, context.duties
+    delays = DelayService(config, context.emulation, duties, store)
+    timers = TimerService(config, duties, store, context.stream("timer"))
+    recall = RecallService(
+        config=config, scheduler=context.clock, store=store, topics=topics, acknowledgements=acknowledgements
+    )
+    return ScheduleRoom(
+        delays=delays,
+        timers=timers,
+        recall=recall,
+        handlers=handlers_of(delays, timers, recall),
+        listeners=Listeners(
+            before_put=[timers.before_put, delays.before_put],
+            watchers={TIMER_TOPIC: timers.arrived},
+            configured=[timers.configured],
+        ),
+        durables={"delay_offsets": delays, "timer": timers},
+    )

@@ -1,0 +1,23 @@
+"""Builds static topics for one run of a broker."""
+
+from dataclasses import dataclass
+
+from ..assembly.handlers import handlers_of
+from ..assembly.room import Room
+from ..pull.pull_service import PullService
+from ..topic.topic_table import Topics
+from .queue_mappings import QueueMappings
+from .static_topics import CarryOut, StaticTopics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticTopicRoom(Room):
+    """Static topics; `static_topics.handlers` maps requests of other rooms."""
+
+    static_topics: StaticTopics
+
+
+def build(mappings: QueueMappings, topics: Topics, pulls: PullService, carry_out: CarryOut) -> StaticTopicRoom:
+    """Build the room. `carry_out` executes a request for physical queues at the broker of a name."""
+    static_topics = StaticTopics(mappings, topics, pulls, carry_out)
+    return StaticTopicRoom(static_topics=static_topics, handlers=handlers_of(static_topics))

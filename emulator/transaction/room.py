@@ -1,0 +1,48 @@
+"""Builds transactions for one run of a broker."""
+
+from dataclasses import dataclass
+
+from ..assembly.broker_context import BrokerContext
+from ..assembly.handlers import handlers_of
+from ..assembly.listeners import Listeners
+from ..assembly.room import Room
+from ..client.client_registry import Clients
+from ..group.broker_tables import BrokerTables
+from ..message.names import HALF_TOPIC, OP_HALF_TOPIC
+from ..store.slave_acknowledgements import Acknowledgements
+from .op_queue import OpLog
+from .transaction_check import TransactionChecks
+from .transaction_service import TransactionService
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionRoom(Room):
+    """Half messages, their ends, and their checks."""
+
+    transactions: TransactionService
+    checks: TransactionChecks
+
+
+def build(
+    context: BrokerContext, tables: BrokerTables, clients: Clients, acknowledgements: Acknowledgements
+) -> TransactionRoom:
+    """Build the room."""
+    config, store = context.config, tables.store
+    op_log = OpLog(config, context.clock, store)
+    transactions = TransactionService(
+        config=config, scheduler=context.clock, store=store, op_log=op_log, acknowledgements=acknowledgements
+    )
+    checks = TransactionChecks(
+        config=config,
+        scheduler=context.duties,
+        tables=tables,
+        op_log=op_log,
+        find_producer=clients.available_channel,
+        push=context.push,
+    )
+    return TransactionRoom(
+        transactions=transactions,
+        checks=checks,
+        handlers=handlers_of(transactions),
+        listeners=Listeners(watchers={HALF_TOPIC: checks.arrived, OP_HALF_TOPIC: checks.arrived}),
+    )
