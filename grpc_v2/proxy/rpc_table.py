@@ -7,17 +7,18 @@ generated page all follow from the table of these declarations.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import MethodType
 from typing import Any
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.gate.gate import Node, Outcome
+from rocketmq_testkit.emulator.gate.gate import Gate, Node, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations import Operation, Result
 
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, broker_refused
 from ..transport import MethodKind
-from .rpc_call import RpcCall
+from .rpc_call import RpcCall, ServedRpc
 
 SERVICE = "/apache.rocketmq.v2.MessagingService/"
 """The path prefix on the wire. It is upstream's, although the messages here are in another protobuf package."""
@@ -25,7 +26,7 @@ SERVICE = "/apache.rocketmq.v2.MessagingService/"
 Ask = tuple[Node, Operation]
 
 
-def refuse_in_response(call: RpcCall, refusal: Refusal) -> None:
+def refuse_in_response(_service: object, call: RpcCall, refusal: Refusal) -> None:
     """Send a response that holds only the Status."""
     call.reply(call.rpc.response(status=refusal.status()))
 
@@ -34,18 +35,19 @@ def refuse_in_response(call: RpcCall, refusal: Refusal) -> None:
 class Rpc:
     """One RPC.
 
-    `start` starts a call. `operations` and `codes` are the possible operations and response codes (besides OK).
-    `anonymous` RPCs accept calls without a client id.
+    `start` starts a call, `refuse` ends it with a Status. The first argument of both is the RPC's service.
+    `operations` and `codes` are the possible operations and response codes (besides OK). `anonymous` RPCs accept calls
+    without a client id.
     """
 
     name: str
     request: type[Message]
     response: Callable[..., Message]
-    start: Callable[[RpcCall, Any], None]
+    start: Callable[[Any, RpcCall, Any], None]
     operations: tuple[type[Operation], ...]
     codes: tuple[int, ...]
     kind: MethodKind = MethodKind.UNARY
-    refuse: Callable[[RpcCall, Refusal], None] = field(default=refuse_in_response)
+    refuse: Callable[[Any, RpcCall, Refusal], None] = field(default=refuse_in_response)
     anonymous: bool = False
 
     @property
@@ -58,21 +60,38 @@ class Rpc:
         """The first line of the docstring of `start`."""
         return (self.start.__doc__ or "").strip().partition("\n")[0]
 
+    def served_by(self, service: object, gate: Gate, log: Callable[[str], None]) -> ServedRpc:
+        """Bind the declaration to its service, for calls of a running proxy."""
+        return ServedRpc(
+            name=self.name,
+            path=self.path,
+            response=self.response,
+            anonymous=self.anonymous,
+            start=MethodType(self.start, service),
+            refuse=MethodType(self.refuse, service),
+            gate=gate,
+            log=log,
+        )
+
 
 def one_operation(
-    to_operation: Callable[[RpcCall, Any], Ask],
-    from_result: Callable[[RpcCall, Any, Any], Message],
+    to_operation: Callable[[Any, RpcCall, Any], Ask],
+    from_result: Callable[[Any, RpcCall, Any, Any], Message],
     refusal: Callable[[Any, EngineError], Refusal] = lambda _request, error: broker_refused(error),
-) -> Callable[[RpcCall, Any], None]:
-    """Return the `start` function of an RPC with one operation. `refusal` converts an error of the engine."""
+) -> Callable[[Any, RpcCall, Any], None]:
+    """Return the `start` function of an RPC with one operation.
 
-    def start(call: RpcCall, request: Any) -> None:
-        node, operation = to_operation(call, request)
+    `to_operation` and `from_result` get the service, the call, the request, and the second one the result.
+    `refusal` converts an error of the engine.
+    """
+
+    def start(service: Any, call: RpcCall, request: Any) -> None:
+        node, operation = to_operation(service, call, request)
 
         def answer(outcome: Outcome) -> None:
             if isinstance(outcome, EngineError):
                 raise refusal(request, outcome)
-            call.reply(from_result(call, request, outcome))
+            call.reply(from_result(service, call, request, outcome))
 
         call.ask(node, operation, answer)
 

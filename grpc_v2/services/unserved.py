@@ -7,25 +7,32 @@ from ..rules.status import status_rejection
 from ..transport import MethodKind, StatusCode
 
 
-def unimplemented(call: RpcCall, _request: object) -> None:
-    """Not implemented by the proxy of 5.3.3: gRPC status UNIMPLEMENTED."""
-    text = f"Method {call.rpc.path[1:]} is unimplemented"
-    call.journal_refusal(status_rejection(StatusCode.UNIMPLEMENTED, text), call.message)
-    call.server_call.finish(StatusCode.UNIMPLEMENTED, text)
+class UnservedRpcs:
+    """Rejects calls of these RPCs."""
+
+    def unimplemented(self, call: RpcCall, _request: object) -> None:
+        """Not implemented by the proxy of 5.3.3: gRPC status UNIMPLEMENTED."""
+        text = f"Method {call.rpc.path[1:]} is unimplemented"
+        call.journal_refusal(status_rejection(StatusCode.UNIMPLEMENTED, text), call.message)
+        call.server_call.finish(StatusCode.UNIMPLEMENTED, text)
 
 
 PULL_MESSAGE = Rpc(
     "PullMessage",
     sv.PullMessageRequest,
     sv.PullMessageResponse,
-    unimplemented,
+    UnservedRpcs.unimplemented,
     (),
     (),
     MethodKind.SERVER_STREAM,
     anonymous=True,
 )
 UPDATE_OFFSET = Rpc(
-    "UpdateOffset", sv.UpdateOffsetRequest, sv.UpdateOffsetResponse, unimplemented, (), (), anonymous=True
+    "UpdateOffset", sv.UpdateOffsetRequest, sv.UpdateOffsetResponse, UnservedRpcs.unimplemented, (), (), anonymous=True
 )
-GET_OFFSET = Rpc("GetOffset", sv.GetOffsetRequest, sv.GetOffsetResponse, unimplemented, (), (), anonymous=True)
-QUERY_OFFSET = Rpc("QueryOffset", sv.QueryOffsetRequest, sv.QueryOffsetResponse, unimplemented, (), (), anonymous=True)
+GET_OFFSET = Rpc(
+    "GetOffset", sv.GetOffsetRequest, sv.GetOffsetResponse, UnservedRpcs.unimplemented, (), (), anonymous=True
+)
+QUERY_OFFSET = Rpc(
+    "QueryOffset", sv.QueryOffsetRequest, sv.QueryOffsetResponse, UnservedRpcs.unimplemented, (), (), anonymous=True
+)
