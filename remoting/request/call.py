@@ -70,11 +70,6 @@ class RemotingCall:
             return self.answer(refusal.remark, code=refusal.code)
         return self.processor.refuse(self, refusal)
 
-    def reply_failure(self, refusal: EngineError) -> None:
-        """Send the response that upstream sends when its handler throws: code and remark, no ext fields."""
-        if not self.oneway:
-            self.channel.send(answer(self.opaque, refusal.code, refusal.remark))
-
     def answer(
         self, remark: str | None = None, ext: Mapping[str, str] | None = None, body: bytes = b"", code: int = 0
     ) -> bytes:
