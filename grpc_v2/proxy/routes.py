@@ -183,9 +183,9 @@ class Routes:
             raise type_conflict(expected, actual)
 
     def fill_endpoints(
-        self, endpoints: pb.Endpoints, call: ServerCall, broker_name: str, broker_id: int, asked: pb.Endpoints
+        self, endpoints: pb.Endpoints, call: ServerCall, *, broker_name: str, broker_id: int, asked: pb.Endpoints
     ) -> None:
-        """Write the address at which the client of a call reaches a broker."""
+        """Write the address at which the client of a call reaches a broker. `asked` are those of its request."""
         dialled = next(((address.host, address.port) for address in asked.addresses), None)
         host, port = self._endpoint(call, broker_name, broker_id, dialled)
         if ":" in host:

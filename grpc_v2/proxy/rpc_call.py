@@ -112,7 +112,7 @@ class RpcCall:
         "session",
     )
 
-    def __init__(  # noqa: PLR0913, PLR0917  # made for each request: keywords would cost it time
+    def __init__(  # noqa: PLR0917  # made for each request: keywords would cost it time
         self,
         rpc: ServedRpc,
         server_call: ServerCall,

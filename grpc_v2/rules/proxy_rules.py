@@ -112,6 +112,7 @@ def check_endpoints(endpoints: pb.Endpoints) -> None:
 
 def poll_time_ms(
     request: sv.ReceiveMessageRequest,
+    *,
     remaining_ms: int | None,
     request_timeout_ms: int,
     client_version: str,

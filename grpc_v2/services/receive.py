@@ -99,10 +99,10 @@ class ReceiveService:
         call_facts = call.server_call
         poll_ms = poll_time_ms(
             request,
-            call_facts.deadline_ms,
-            terms.request_timeout_ms,
-            call_facts.metadata.get("x-mq-client-version", ""),
-            config,
+            remaining_ms=call_facts.deadline_ms,
+            request_timeout_ms=terms.request_timeout_ms,
+            client_version=call_facts.metadata.get("x-mq-client-version", ""),
+            config=config,
         )
         topic = routes.topic_name(request.message_queue.topic)
         group = group_name(request.group)

@@ -115,7 +115,9 @@ class RouteService:
     def _fill_broker(self, broker: pb.Broker, call: RpcCall, *, name: str, broker_id: int, asked: pb.Endpoints) -> None:
         broker.name = name
         broker.id = broker_id
-        self.routes.fill_endpoints(broker.endpoints, call.server_call, name, broker_id, asked)
+        self.routes.fill_endpoints(
+            broker.endpoints, call.server_call, broker_name=name, broker_id=broker_id, asked=asked
+        )
 
 
 QUERY_ROUTE = Rpc(

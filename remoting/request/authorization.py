@@ -14,7 +14,7 @@ _LAST_WITH_UNSIGNED_FLAG = 399
 _UNIQUE_QUERY_FLAG = "_UNIQUE_KEY_QUERY"
 
 
-def check(access: Access, asking: Asking, ext: Fields, body: bytes, version: int, cluster: str) -> None:
+def check(access: Access, asking: Asking, *, ext: Fields, body: bytes, version: int, cluster: str) -> None:
     """Authenticate and authorize a request. Raises AccessDenied."""
     if access.authenticates:
         access.authenticate(asking, _signed(ext, body, version))

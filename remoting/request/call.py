@@ -28,7 +28,7 @@ class RemotingCall:
 
     __slots__ = ("channel", "header", "label", "language", "oneway", "opaque", "processor", "service", "version")
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # made for each request: keywords would cost it time
         self,
         service: "RemotingService",
         channel: "RemotingChannel",

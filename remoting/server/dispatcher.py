@@ -205,8 +205,9 @@ class RemotingService:
         channel = request.channel
         asking = Asking(str(request.code), channel.channel_id, channel.remote_address[0])
         fields = header_json.ext_fields(dict(request.ext))
+        cluster = self.broker_config.broker_cluster_name
         try:
-            access.check(broker.access, asking, fields, request.body, version, self.broker_config.broker_cluster_name)
+            access.check(broker.access, asking, ext=fields, body=request.body, version=version, cluster=cluster)
         except AccessDenied as denied:
             return denied
         return None

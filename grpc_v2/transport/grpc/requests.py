@@ -26,7 +26,7 @@ class CallRequest:
 
     __slots__ = ("_context", "_gzip", "_method", "_reader", "_stream", "call", "head", "timeout_ms")
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # made for each call: keywords would cost it time
         self,
         stream: Stream,
         head: RequestHead,

@@ -73,7 +73,9 @@ class ConnectionOutput:
 
     # Called by the application.
 
-    def respond(self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock) -> None:
+    def respond(  # noqa: PLR0917  # called for each response: keywords would cost it time
+        self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock
+    ) -> None:
         """Send a complete response: headers, body (`prefix` and `message`), trailers."""
         if self.closing:
             return

@@ -50,7 +50,9 @@ class RequestFrames:
         # Bytes of DATA that the client may still send on all streams together.
         self.receive_window = max(limits.connection_window_bytes, DEFAULT_WINDOW)
 
-    def on_data(self, flags: int, stream_id: int, data: bytes, start: int, end: int) -> None:  # noqa: PLR0917  # for each frame: keywords would cost it time
+    def on_data(  # noqa: PLR0917  # called for each frame: keywords would cost it time
+        self, flags: int, stream_id: int, data: bytes, start: int, end: int
+    ) -> None:
         """Process a DATA frame, whose payload is `data[start:end]`."""
         length = end - start
         window = self.receive_window - length
@@ -92,7 +94,9 @@ class RequestFrames:
             payload = memoryview(data)[start:end] if end - start > _VIEW_BYTES else data[start:end]
             stream.receiver.data(payload, bool(ended))
 
-    def on_headers(self, flags: int, stream_id: int, data: bytes, start: int, end: int) -> None:  # noqa: PLR0917  # for each frame: keywords would cost it time
+    def on_headers(  # noqa: PLR0917  # called for each frame: keywords would cost it time
+        self, flags: int, stream_id: int, data: bytes, start: int, end: int
+    ) -> None:
         """Process a HEADERS frame, whose payload is `data[start:end]`."""
         if not stream_id & 1:
             raise ConnectionProtocolError(ErrorCode.PROTOCOL_ERROR, f"HEADERS on stream {stream_id}")

@@ -25,7 +25,9 @@ class Closing(IntEnum):
 class Output(Protocol):
     """The sending side of the stream's connection."""
 
-    def respond(self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock) -> None:
+    def respond(  # noqa: PLR0917  # called for each response: keywords would cost it time
+        self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock
+    ) -> None:
         """Send a complete response: headers, body (`prefix` and `message`), trailers."""
 
     def send_headers(self, stream: Stream, block: bytes) -> None:
