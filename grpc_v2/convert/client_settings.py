@@ -6,7 +6,7 @@ current values of the configuration and the group. Source: GrpcClientSettingsMan
 
 from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
 from rocketmq_testkit.emulator.kernel.java_numbers import integer_sum
-from rocketmq_testkit.emulator.operations import GroupConfig
+from rocketmq_testkit.emulator.operations.groups import GroupConfig
 
 from ..config.duration_lists import delays_ms
 from ..config.proxy_config import ProxyConfig

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rocketmq_testkit.emulator.kernel.java_numbers import long_sum
 from rocketmq_testkit.emulator.message import names
-from rocketmq_testkit.emulator.operations import ChangeInvisibleResult
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult
 
 from ..proto import definition_pb2 as pb
 from ..rules.java_texts import not_a_number, short_handle

@@ -16,7 +16,8 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.kernel.timer_per_instant import Agenda
-from rocketmq_testkit.emulator.operations import ChangeInvisibleResult, ChangeInvisibleTime, GroupConfig
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult, ChangeInvisibleTime
+from rocketmq_testkit.emulator.operations.groups import GroupConfig
 
 from ..config.duration_lists import delays_ms
 from ..config.proxy_config import ProxyConfig

@@ -8,7 +8,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.gate.gate import Gate, Outcome
-from rocketmq_testkit.emulator.operations import ForgetWaiting, Operation, PopMessage
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ForgetWaiting
+from rocketmq_testkit.emulator.operations.consume import PopMessage
 
 from ..rules.status import Refusal
 from .fire_and_forget import FireAndForget

@@ -1,7 +1,7 @@
 """Operations that the proxy submits on its own for a client, and whose outcome it ignores."""
 
 from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Node, Outcome
-from rocketmq_testkit.emulator.operations import Operation
+from rocketmq_testkit.emulator.operations.base import Operation
 
 from .routes import Routes
 

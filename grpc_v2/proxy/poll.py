@@ -17,7 +17,7 @@ from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
-from rocketmq_testkit.emulator.operations import Notification, NotificationResult, PopMessage, PopResult
+from rocketmq_testkit.emulator.operations.consume import Notification, NotificationResult, PopMessage, PopResult
 
 from ..config.proxy_config import ProxyConfig
 from ..proto import definition_pb2 as pb

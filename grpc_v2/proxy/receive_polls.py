@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
-from rocketmq_testkit.emulator.operations import PopMessage
+from rocketmq_testkit.emulator.operations.consume import PopMessage
 
 from ..config.proxy_config import ProxyConfig
 from .fire_and_forget import FireAndForget

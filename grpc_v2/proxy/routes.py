@@ -25,7 +25,8 @@ from .rpc_call import ServerCall
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.auth.user_table import Accounts
     from rocketmq_testkit.emulator.cluster.broker import Broker
-    from rocketmq_testkit.emulator.operations import GroupConfig, TopicConfig
+    from rocketmq_testkit.emulator.operations.groups import GroupConfig
+    from rocketmq_testkit.emulator.operations.topics import TopicConfig
 
 Address = tuple[str, int]
 Endpoint = Callable[[ServerCall, str, int, Address | None], Address]

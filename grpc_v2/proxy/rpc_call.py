@@ -13,7 +13,7 @@ from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Node, Outcome
 from rocketmq_testkit.emulator.gate.raw_request import Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import Operation
+from rocketmq_testkit.emulator.operations.base import Operation
 
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, rejection
@@ -153,7 +153,7 @@ class RpcCall:
     def journal_refusal(self, outcome: Rejection, message: Message | None) -> None:
         """Journal a request that was refused before it became an operation."""
         request = raw_request(self.server_call.metadata, message)
-        self.rpc.gate.refused(NODE, self.channel.channel_id, self.rpc.name, request, outcome)
+        self.rpc.gate.refused(NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome)
 
     def journal_success(self) -> None:
         """Journal a request that succeeded without an operation."""

@@ -13,7 +13,7 @@ from typing import Any
 from google.protobuf.message import Message
 from rocketmq_testkit.emulator.gate.gate import Gate, Node, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import Operation, Result
+from rocketmq_testkit.emulator.operations.base import Operation, Result
 
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, broker_refused

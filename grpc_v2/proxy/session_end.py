@@ -1,6 +1,6 @@
 """The end of a session: its effects on receives, on messages received with auto_renew, and on brokers."""
 
-from rocketmq_testkit.emulator.operations import ChannelClosed
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed
 
 from ..config.proxy_config import ProxyConfig
 from .auto_renewal import Renewals

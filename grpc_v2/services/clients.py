@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from rocketmq_testkit.emulator.client.client_versions import version_number
 from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_subscription
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
-from rocketmq_testkit.emulator.operations import (
-    ChangeInvisibleTime,
+from rocketmq_testkit.emulator.operations.clients import (
     ChannelClosed,
     ConsumerData,
     ForgetWaiting,
@@ -18,6 +17,7 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionData,
     UnregisterClient,
 )
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv

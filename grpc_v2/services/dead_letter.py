@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.operations import AckMessage, SendMessageBack
+from rocketmq_testkit.emulator.operations.consume import AckMessage
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
 
 from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb

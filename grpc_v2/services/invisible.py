@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
-from rocketmq_testkit.emulator.operations import ChangeInvisibleResult, ChangeInvisibleTime
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult, ChangeInvisibleTime
 
 from ..config.proxy_config import ProxyConfig
 from ..convert.receipt_handle import ReceiptHandle

@@ -4,7 +4,7 @@ import binascii
 from base64 import urlsafe_b64decode
 from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.operations import RecallMessage, RecallResult
+from rocketmq_testkit.emulator.operations.send import RecallMessage, RecallResult
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv

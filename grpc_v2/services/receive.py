@@ -11,16 +11,9 @@ from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_su
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message import stored_record as records
-from rocketmq_testkit.emulator.operations import (
-    AckMessage,
-    ForgetWaiting,
-    Notification,
-    PopMessage,
-    PoppedMessage,
-    PopResult,
-    SendMessageBack,
-    SubscriptionData,
-)
+from rocketmq_testkit.emulator.operations.clients import ForgetWaiting, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import AckMessage, Notification, PopMessage, PoppedMessage, PopResult
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
 
 from ..config.proxy_config import ProxyConfig
 from ..convert.client_settings import DEFAULT_REQUEST_TIMEOUT_MS, attempts_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rocketmq_testkit.emulator.gate.gate import Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import GetRouteInfo, RouteResult
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
 from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
 
 from ..proto import definition_pb2 as pb

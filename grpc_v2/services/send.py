@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.message import properties as props
-from rocketmq_testkit.emulator.operations import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 
 from ..config.proxy_config import ProxyConfig
 from ..convert.batch_body import encode_batch

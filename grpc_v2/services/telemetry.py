@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.auth.authentication import Access
-from rocketmq_testkit.emulator.operations import Heartbeat, PushAnswered
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.send import PushAnswered
 
 from ..config.duration_lists import times_ms
 from ..config.proxy_config import ProxyConfig

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import stored_record as records
-from rocketmq_testkit.emulator.operations import EndTransaction
+from rocketmq_testkit.emulator.operations.send import EndTransaction
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv

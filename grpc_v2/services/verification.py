@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.gate.effects import AskToConsume
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import stored_record as records
-from rocketmq_testkit.emulator.operations import PushAnswered
+from rocketmq_testkit.emulator.operations.send import PushAnswered
 
 from ..convert.message_encoder import fill_message
 from ..proto import definition_pb2 as pb

@@ -17,7 +17,9 @@ from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations import ChannelClosed, Operation, PushAnswered
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed
+from rocketmq_testkit.emulator.operations.send import PushAnswered
 from rocketmq_testkit.emulator.overload.request_pools import RequestPools
 from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
 
@@ -165,7 +167,7 @@ class RemotingService:
         if not self._strangers.turned_away(channel.peer_address, channel.local_address, first):
             self.log(f"{channel.channel_id} closed: {why}")
         outcome = Rejection(None, "CONNECTION_CLOSED", why)
-        self._gate.refused(self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome)
+        self._gate.refused(self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome=outcome)
 
     def closed(self, channel: RemotingChannel) -> None:
         """Notify the broker that a connection was closed."""
@@ -240,7 +242,7 @@ class RemotingService:
         code = request.code
         label = RequestCode(code).name if code in _KNOWN_CODES else str(code)
         raw = RawRequest.of(((str(name), str(value)) for name, value in request.ext.items()), len(request.body))
-        self._gate.refused(node.name, request.channel.channel_id, label, raw, refusal)
+        self._gate.refused(node.name, request.channel.channel_id, label, raw, outcome=refusal)
         if not request.oneway:
             request.channel.send(answer(request.opaque, refusal.code, refusal.remark))
 
