@@ -1,9 +1,11 @@
-"""A broker that many use: 10,000 topics, 1,000 groups, 5,000 clients. What any of them costs that there are the others.
+"""A broker with 10,000 topics, 1,000 groups and 5,000 clients: how much their number slows each of them down.
 
 The rows of `bench/growth.py` about topics, groups and clients. The full emulator holds 1,000,000 messages, evenly in
-all topics; every group subscribes to ten topics, one of them by a SQL92 expression, has offsets in all of them, holds
-queue locks and an ordered batch, and has five clients, each with a producer group and a pull that waits.
-The empty one has ten such groups. The steps are about ten groups in either, so that what differs is what lies beside.
+all topics. Every group subscribes to ten topics, one of them by a SQL92 expression, has offsets in all of them, and
+holds queue locks and an ordered batch. It has five clients, each with a producer group and a held pull.
+
+The empty emulator has ten such groups. The steps use ten groups in both emulators, so that only the other groups make a
+difference.
 """
 
 import time
@@ -20,13 +22,16 @@ from world import BODY, FAR_MS, START_MS, World
 
 TOPICS, GROUPS, CLIENTS, STORED = 10_000, 1_000, 5_000, 1_000_000
 PER_GROUP, OF_GROUP = CLIENTS // GROUPS, TOPICS // GROUPS
-"""Clients of a group, and topics that it wants."""
+"""Clients of a group, and topics that it subscribes to."""
 PULLED, POPPED, POPPED_IN_ORDER, RESET, WAITED_FOR = range(1, 6)
-"""What happens to which topic of a group; the first is that of the expression, clients wait for the last ones."""
+"""Index of the topic of a group for each kind of step.
+
+The first topic has the expression; the last ones have held pulls.
+"""
 BUSY = 10
-"""Groups that the steps are about."""
+"""Number of groups that the steps use."""
 LOOK_MS, LOOKS = 10_000, 10
-"""The broker looks for silent clients this often; so many looks are measured together."""
+"""Interval of the broker's scan for inactive clients, and the number of scans that are measured together."""
 SQL = "color = 'red' AND size > 98"
 
 Work = Callable[[], None]
@@ -34,14 +39,14 @@ Step = Callable[["Crowd", int], Work]
 
 
 class Deaf(DirectChannel):
-    """A client that forgets what it is told."""
+    """A client that ignores server-initiated requests and notifications."""
 
     def push(self, effect: Effect) -> None:
-        """Nothing is kept."""
+        """Ignore the effect."""
 
 
 class Crowd(World):
-    """A world with groups of clients; `beats` are their channels and heartbeats."""
+    """A world with groups of clients. `beats` are their channels and heartbeats."""
 
     def __init__(self, groups: int) -> None:
         config, emulation = BrokerConfig(), EmulationConfig()
@@ -61,47 +66,47 @@ class Crowd(World):
         return Deaf(f"client-{number}"), self.beat(f"client-{number}", group)
 
     def beat(self, client: str, group: str, producers: str = "") -> ops.Heartbeat:
-        """The heartbeat of a client of a group, which is also a producer."""
+        """Return the heartbeat of a client of a group, which is also a producer."""
         wanted = [build_subscription(topic, "*") for topic in self.wanted(group)[1:]]
         wanted.append(ops.SubscriptionData(self.wanted(group)[0], SQL, "SQL92"))
         return ops.Heartbeat(client, [producers or f"of-{group}"], [ops.ConsumerData(group, subscriptions=wanted)])
 
     def wanted(self, group: str) -> list[str]:
-        """The topics of a group."""
+        """Return the subscribed topics of a group."""
         number = int(group.rpartition("-")[2])
         return self.topics[number * OF_GROUP : (number + 1) * OF_GROUP]
 
     def next_topic(self) -> str:
-        """Topics that nobody waits for, in turn."""
+        """Return the next topic without held pulls, by turns."""
         return next(self._topic_turns)
 
     def next_group(self, which: int = PULLED) -> tuple[str, str]:
-        """Groups in turn, each with one of its topics."""
+        """Return the next group, by turns, with one of its topics."""
         group = next(self._group_turns)
         return group, self.wanted(group)[which]
 
     def next_beat(self) -> tuple[Deaf, ops.Heartbeat]:
-        """Clients in turn."""
+        """Return the next client, by turns."""
         return next(self._client_turns)
 
     def do(self, operations: Sequence[ops.Operation], channel: DirectChannel | None = None) -> None:
-        """Carry out operations that are answered at once."""
+        """Submit operations that complete at once."""
         for operation in operations:
             self.engine.ask(self.engine.brokers[0], operation, channel)
 
 
 def few() -> Crowd:
-    """The empty emulator."""
+    """Return the empty emulator."""
     return filled(BUSY, STORED // GROUPS * BUSY)
 
 
 def many(factor: int) -> Crowd:
-    """The full emulator."""
+    """Return the full emulator."""
     return filled(GROUPS // factor, STORED // factor)
 
 
 def filled(groups: int, messages: int) -> Crowd:
-    """So many groups, with their clients and topics, and so many messages."""
+    """Return an emulator with this number of groups, including their clients and topics, and of messages."""
     crowd = Crowd(groups)
     for topic in crowd.topics:
         crowd.topic(topic)
@@ -123,17 +128,17 @@ def filled(groups: int, messages: int) -> Crowd:
 
 
 def pull(group: str, topic: str, offset: int, *, suspend_ms: int = 0) -> ops.PullMessage:
-    """A pull of one message."""
+    """Return a pull of one message."""
     return ops.PullMessage(group, topic, 0, offset, 1, 6 if suspend_ms else 4, 0, suspend_ms, 0, "*", "TAG")
 
 
 def pop(world: World, group: str, topic: str, *, order: bool = False) -> ops.PopMessage:
-    """A pop of one message."""
+    """Return a pop of one message."""
     return ops.PopMessage(group, topic, 0, 1, FAR_MS, 0, world.now_ms, 0, "TAG", "*", order)
 
 
 def asked(operation: Callable[[Crowd], ops.Operation]) -> Step:
-    """Something that is asked so many times."""
+    """Return a step that submits this operation repeatedly."""
 
     def step(crowd: Crowd, count: int) -> Work:
         operations = [operation(crowd) for _ in range(count)]
@@ -143,7 +148,7 @@ def asked(operation: Callable[[Crowd], ops.Operation]) -> Step:
 
 
 def sends(crowd: Crowd, count: int) -> Work:
-    """Sends to the topics in turn."""
+    """Send to the topics by turns."""
     topics = [crowd.next_topic() for _ in range(count)]
 
     def work() -> None:
@@ -154,7 +159,7 @@ def sends(crowd: Crowd, count: int) -> Work:
 
 
 def beats(crowd: Crowd, count: int) -> Work:
-    """Heartbeats of the clients in turn, who say what they said before."""
+    """Send unchanged heartbeats of the clients by turns."""
     chosen = [crowd.next_beat() for _ in range(count)]
 
     def work() -> None:
@@ -165,13 +170,13 @@ def beats(crowd: Crowd, count: int) -> Work:
 
 
 def newcomers(crowd: Crowd, count: int) -> list[tuple[Deaf, ops.Heartbeat]]:
-    """Clients that are not there yet, of the groups in turn."""
+    """Return new clients of the groups by turns."""
     names = [f"newcomer-{next(crowd.names)}" for _ in range(count)]
     return [(Deaf(name), crowd.beat(name, crowd.next_group()[0])) for name in names]
 
 
 def join_and_leave(crowd: Crowd, count: int) -> Work:
-    """Clients join groups of five and say goodbye."""
+    """Let clients join groups of five and unregister."""
     chosen = newcomers(crowd, count)
 
     def work() -> None:
@@ -183,7 +188,7 @@ def join_and_leave(crowd: Crowd, count: int) -> Work:
 
 
 def connection_closes(crowd: Crowd, count: int) -> Work:
-    """Clients join groups of five, wait for messages and lose their connections."""
+    """Let clients join groups of five, hold a pull and lose their connections."""
     chosen = newcomers(crowd, count)
     broker = crowd.engine.brokers[0]
 
@@ -200,7 +205,7 @@ def connection_closes(crowd: Crowd, count: int) -> Work:
 
 
 def made_and_deleted(make: Callable[[str], ops.Operation], delete: Callable[[str], ops.Operation]) -> Step:
-    """Something is made and deleted again, under a new name each time."""
+    """Return a step that creates and deletes an object, under a new name each time."""
 
     def step(crowd: Crowd, count: int) -> Work:
         names = [f"new-{next(crowd.names)}" for _ in range(count)]
@@ -215,7 +220,7 @@ def made_and_deleted(make: Callable[[str], ops.Operation], delete: Callable[[str
 
 
 def pull_is_woken(crowd: Crowd, count: int) -> Work:
-    """A pull waits, while all clients wait, and a message wakes it."""
+    """Hold a pull, while all clients hold pulls, and wake it by a message."""
     chosen = [crowd.next_group() for _ in range(count)]
 
     def work() -> None:
@@ -229,7 +234,7 @@ def pull_is_woken(crowd: Crowd, count: int) -> Work:
 
 
 def found_by_key(crowd: Crowd, count: int) -> Work:
-    """Messages are asked for by their keys. What was stored since the last question is indexed before."""
+    """Query messages by their keys. Messages since the last query are indexed before the measurement."""
     asked_for = []
     for number in range(count):
         topic, key = crowd.next_topic(), f"k{next(crowd.names)}-{number}"
@@ -241,7 +246,7 @@ def found_by_key(crowd: Crowd, count: int) -> Work:
 
 
 def indexed(crowd: Crowd, count: int) -> Work:
-    """The first question after so many sends: all of them are indexed now."""
+    """Query once after `count` sends: the query indexes all of them."""
     found_by_key(crowd, 1)()
     sends(crowd, count)()
     question = ops.QueryMessage("topic-0", "k", 32, 0, crowd.now_ms)
@@ -249,7 +254,7 @@ def indexed(crowd: Crowd, count: int) -> Work:
 
 
 def pops(crowd: Crowd, count: int) -> Work:
-    """Sends and pops of one message."""
+    """Send and pop one message."""
     chosen = [crowd.next_group(POPPED) for _ in range(count)]
 
     def work() -> None:
@@ -261,7 +266,7 @@ def pops(crowd: Crowd, count: int) -> Work:
 
 
 def in_order(crowd: Crowd, count: int) -> Work:
-    """Ordered pops of one message and its acknowledgement."""
+    """Pop one message in order and acknowledge it."""
     broker = crowd.engine.brokers[0].name
     chosen = [crowd.next_group(POPPED_IN_ORDER) for _ in range(count)]
 
@@ -278,7 +283,7 @@ def in_order(crowd: Crowd, count: int) -> Work:
 
 
 def replies(crowd: Crowd, count: int) -> Work:
-    """Replies find the clients that asked; nobody says that he got them."""
+    """Send replies, which the broker forwards to the requesting clients; these do not confirm them."""
 
     def reply() -> ops.SendReplyMessage:
         client = crowd.next_beat()[1].client_id
@@ -297,7 +302,7 @@ def replies(crowd: Crowd, count: int) -> Work:
 
 
 def resets(crowd: Crowd, count: int) -> Work:
-    """Groups are moved, and their next pulls are told."""
+    """Reset offsets of groups; their next pulls return the new offsets."""
     chosen = [crowd.next_group(RESET) for _ in range(count)]
 
     def work() -> None:
@@ -308,7 +313,7 @@ def resets(crowd: Crowd, count: int) -> Work:
 
 
 def routes(crowd: Crowd, count: int) -> Work:
-    """The name server is asked for the topics in turn."""
+    """Query the name server for the routes of topics by turns."""
     operations = [ops.GetRouteInfo(crowd.next_topic()) for _ in range(count)]
 
     def work() -> None:
@@ -342,7 +347,10 @@ def _share(crowd: Crowd) -> ops.Operation:
 
 
 def looked_at(clients: int) -> Callable[[], float]:
-    """The broker looks for silent clients and finds none; microseconds for each client, time after time."""
+    """Measure the broker's scan for inactive clients, none of which is removed.
+
+    Returns a function that measures the microseconds per client; it can be called repeatedly.
+    """
     crowd = Crowd(clients // PER_GROUP)
 
     def once() -> float:

@@ -1,4 +1,4 @@
-"""What the measurements share: their options, and their tables in bench/README.md."""
+"""Shared parts of the measurements: their options, and their tables in bench/README.md."""
 
 import argparse
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ def options(description: str, quick: str, what: str, *, runs: bool = False) -> a
 
 @dataclass(frozen=True)
 class Table:
-    """A table of bench/README.md between two comments; `section` is written above it where there is none yet."""
+    """A table of bench/README.md between two comments. `section` is written above a new table."""
 
     name: str
     section: str = ""
 
     def write(self, text: str) -> None:
-        """Put a text there."""
+        """Replace the content of the table."""
         begin, end = f"<!-- {self.name} begins -->\n", f"<!-- {self.name} ends -->\n"
         old = README.read_text()
         if begin not in old:

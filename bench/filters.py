@@ -1,10 +1,10 @@
-"""How many messages a second a SQL92 filter decides about, in one process and without sockets.
+"""Rate in messages per second at which a SQL92 filter decides, in one process and without sockets.
 
     python bench/filters.py [--quick] [--only TEXT] [--write]
 
-The expression has two clauses, of which the second decides; one message in a hundred matches. Measured are the
-compiled expression alone, and pulls that read stored messages by it as a broker does. Ends with code 1 below the goal.
-`--write` puts the table into bench/README.md.
+The expression has two clauses, of which the second decides; one message in a hundred matches. The script measures the
+compiled expression alone, and pulls that filter stored messages as a broker does. The exit code is 1 if a rate is below
+the goal. `--write` puts the table into bench/README.md.
 """
 
 import datetime
@@ -26,11 +26,11 @@ MESSAGES = 100_000
 ROUNDS = 5
 NOW_MS = 1_700_000_000_000
 SUBSCRIPTION = 4
-"""The bit of a pull that brings its expression along."""
+"""System flag of a pull with an inline subscription."""
 
 
 def properties(number: int) -> dict[str, str]:
-    """Those of a usual message, and the two that the expression is about."""
+    """Return common message properties and the two properties in the expression."""
     return {
         "KEYS": f"key-{number}",
         "UNIQ_KEY": f"FD{number:030X}",
@@ -42,7 +42,7 @@ def properties(number: int) -> dict[str, str]:
 
 
 def filled(count: int) -> World:
-    """A broker with so many messages of 1 KiB in one queue."""
+    """Create a broker with `count` messages of 1 KiB in one queue."""
     config, emulation = BrokerConfig(), EmulationConfig()
     config.enable_property_filter = True
     emulation.store_max_bytes = 4 * 1024**3
@@ -55,14 +55,14 @@ def filled(count: int) -> World:
 
 
 def alone(count: int) -> Callable[[], int]:
-    """The expression asked for properties that are there."""
+    """Return a function that evaluates the expression for properties in memory."""
     compiled = compile_sql(EXPRESSION)
     messages = [properties(number) for number in range(count)]
     return lambda: sum(map(compiled.matches, messages))
 
 
 def pulled(count: int) -> Callable[[], int]:
-    """Pulls from the beginning of a queue to its end."""
+    """Return a function that pulls from the beginning of a queue to its end."""
     world = filled(count)
 
     def work() -> int:
@@ -84,7 +84,7 @@ MEASURED: tuple[tuple[str, Callable[[int], Callable[[], int]]], ...] = (
 
 
 def measure(work: Callable[[], int], count: int) -> float:
-    """Messages for each second of processor time, the best of some rounds."""
+    """Return the messages per second of processor time, the best of some rounds."""
     best = float("inf")
     for _ in range(ROUNDS):
         began = process_time()
@@ -95,7 +95,7 @@ def measure(work: Callable[[], int], count: int) -> float:
 
 
 def table(rates: dict[str, float]) -> str:
-    """The rates as Markdown, with date and interpreter."""
+    """Return the rates as Markdown, with date and interpreter."""
     lines = [
         f"{datetime.date.today().isoformat()}, Python {platform.python_version()}; processor time, best of {ROUNDS}.",
         "",
@@ -115,7 +115,7 @@ least {GOAL:,}; `make bench-growth` measures it, too.
 
 
 def main() -> int:
-    """Measure, print, and write if asked to."""
+    """Measure, print, and write if requested."""
     chosen = options("Filter messages by an expression.", "a tenth of the messages", "rates")
     count = MESSAGES // 10 if chosen.quick else MESSAGES
     rates = {name: measure(work(count), count) for name, work in MEASURED if chosen.only in name}

@@ -1,14 +1,17 @@
-"""Does the engine slow down as it fills? The same steps in an empty emulator and in a full one, in virtual time.
+"""Measures if the engine slows down as it fills: the same steps in an empty and in a full emulator, in virtual time.
 
     python bench/growth.py [--quick] [--only TEXT] [--write]
 
-prints processor time for each step and the ratio (full / empty), and ends with code 1 when one is above 1.5. The full
+prints processor time for each step and the ratio (full / empty). The exit code is 1 if a ratio is above 1.5. The full
 emulator holds 1,000,000 stored messages, 100,000 messages in flight (each with a check point of its own) and 10,000
-waiting pops, of which 1,000 wait for the same topic and group as the steps do where the name of a row says so. Another
-one, for the steps of messages that wait, holds 100,000 timed, delayed and half messages each; another one has 10,000
-topics, 1,000 groups and 5,000 clients, another one a slave that has 1,000,000 messages, too, and another one 10,000
-light queues, 10,000 static topics and a compacted topic. What a stored message takes of memory is measured beside
-(`memory.py`). `--write` puts the table into bench/README.md. It takes some minutes and 2 GiB.
+waiting pops. If the name of a row says so, 1,000 of the pops have the topic and group of the steps.
+
+Some steps have a full emulator of their own. For delayed messages it holds 100,000 timed, delayed and half messages
+each. Another one has 10,000 topics, 1,000 groups and 5,000 clients. A third one has a slave with 1,000,000 messages as
+well. The last one has 10,000 light message queues (LMQ), 10,000 static topics and a compacted topic.
+
+`memory.py` measures the memory of a stored message. `--write` puts the table into bench/README.md. A run takes some
+minutes and 2 GiB.
 """
 
 import datetime
@@ -38,14 +41,14 @@ from world import FAR_MS, World, empty
 GOAL = 1.5
 STORED, IN_FLIGHT, WAITING, CROWD = 1_000_000, 100_000, 10_000, 1_000
 A_MS = 10
-"""Messages that are stored in a millisecond."""
+"""Number of messages stored per millisecond."""
 ROUNDS = 9
 CHECKS = 3
 STEPS = 1_000
 
 
 def full(factor: int) -> World:
-    """An emulator that holds a lot. The journal is full, too."""
+    """Return the full emulator. Its journal is full as well."""
     world = empty()
     in_flight, waiting = IN_FLIGHT // factor, WAITING // factor
     topics = [world.topic(f"other-{number}", 4) for number in range(16)]
@@ -67,18 +70,18 @@ def full(factor: int) -> World:
     return world
 
 
-# --- the steps: each prepares something and returns what is timed; the number is how often the step happens in it
+# --- The steps: each prepares its data and returns the function to time, which repeats the step `count` times.
 
 Step = Callable[[World, int], Callable[[], None]]
 
 
 def send(world: World, count: int) -> Callable[[], None]:
-    """Sends to a topic for which nobody waits."""
+    """Send to a topic without waiting consumers."""
     return lambda: world.send("work", count)
 
 
 def pop_one(world: World, count: int) -> Callable[[], None]:
-    """Pops of one message."""
+    """Pop one message."""
     world.send("work", count)
 
     def work() -> None:
@@ -89,7 +92,7 @@ def pop_one(world: World, count: int) -> Callable[[], None]:
 
 
 def pop_many(world: World, count: int) -> Callable[[], None]:
-    """Pops of 32 messages, for each message."""
+    """Pop 32 messages; the time is per message."""
     world.send("work", count)
 
     def work() -> None:
@@ -100,7 +103,7 @@ def pop_many(world: World, count: int) -> Callable[[], None]:
 
 
 def _with_receipts(world: World, count: int, operation: Callable[[Receipt], ops.Operation]) -> Callable[[], None]:
-    """An operation for each of `count` popped messages."""
+    """Submit an operation for each of `count` popped messages."""
     world.send("work", count)
     receipts = world.receipts("work", count)
 
@@ -112,19 +115,19 @@ def _with_receipts(world: World, count: int, operation: Callable[[Receipt], ops.
 
 
 def ack(world: World, count: int) -> Callable[[], None]:
-    """Acknowledgements, and their way through the timer into the revive topic is left out."""
+    """Acknowledge; the way through the timer into the revive topic is not measured."""
     return _with_receipts(world, count, lambda it: ops.AckMessage("G", "work", 0, it.text(), it.queue_offset))
 
 
 def change(world: World, count: int) -> Callable[[], None]:
-    """Changes of the invisible time."""
+    """Change the invisible duration."""
     return _with_receipts(
         world, count, lambda it: ops.ChangeInvisibleTime("G", "work", 0, it.text(), it.queue_offset, FAR_MS)
     )
 
 
 def revive(world: World, count: int) -> Callable[[], None]:
-    """Check points run out: timer, revive queue and retry topic together."""
+    """Let check points expire: timer, revive queue and retry topic together."""
     world.send("work", count)
     for _ in range(count):
         world.pop("work", invisible_ms=5_000)
@@ -136,7 +139,7 @@ def revive(world: World, count: int) -> Callable[[], None]:
 
 
 def timers(world: World, count: int) -> Callable[[], None]:
-    """Timers that are set and taken back."""
+    """Set and cancel timers."""
     scheduler = world.engine.scheduler
 
     def work() -> None:
@@ -147,7 +150,7 @@ def timers(world: World, count: int) -> Callable[[], None]:
 
 
 def ticks(world: World, count: int) -> Callable[[], None]:
-    """Milliseconds that pass, with a timer in each."""
+    """Advance the clock by milliseconds, with a timer in each."""
     scheduler = world.engine.scheduler
     for ms in range(count):
         scheduler.call_later(ms, lambda: None, "bench")
@@ -160,7 +163,7 @@ def ticks(world: World, count: int) -> Callable[[], None]:
 
 
 def wake(world: World, count: int) -> Callable[[], None]:
-    """A pop waits and a message wakes it."""
+    """Start a pop that waits, and wake it by a message."""
     name = world.topic(f"wake-{next(world.names)}")
 
     def work() -> None:
@@ -173,7 +176,7 @@ def wake(world: World, count: int) -> Callable[[], None]:
 
 
 def wake_in_crowd(world: World, count: int) -> Callable[[], None]:
-    """A pop waits behind many others of its group, and a message wakes the first of them."""
+    """Start a pop that waits behind many others of its group, and wake the first of them by a message."""
 
     def work() -> None:
         for _ in range(count):
@@ -184,7 +187,7 @@ def wake_in_crowd(world: World, count: int) -> Callable[[], None]:
 
 
 def poll_ends(world: World, count: int) -> Callable[[], None]:
-    """Pops wait until their time is over."""
+    """Start pops that wait until their deadlines."""
 
     def work() -> None:
         for _ in range(count):
@@ -195,7 +198,7 @@ def poll_ends(world: World, count: int) -> Callable[[], None]:
 
 
 def wake_pull(world: World, count: int) -> Callable[[], None]:
-    """A pull waits and a message wakes it."""
+    """Hold a pull and wake it by a message."""
     name = world.topic(f"wake-{next(world.names)}")
 
     def work() -> None:
@@ -208,7 +211,7 @@ def wake_pull(world: World, count: int) -> Callable[[], None]:
 
 
 def leave(world: World, count: int) -> Callable[[], None]:
-    """A client with a waiting pop loses its connection."""
+    """Close the connection of a client with a waiting pop."""
     name = world.topic(f"wake-{next(world.names)}")
     channels = [DirectChannel(f"gone-{next(world.names)}") for _ in range(count)]
     for channel in channels:
@@ -242,7 +245,7 @@ ROWS: tuple[tuple[str, Step], ...] = (
 AnyWorld = TypeVar("AnyWorld", bound=World)
 
 WAITING_ROWS = "jumps and idle"
-"""What `--only` names the figures by that are no rows."""
+"""Name for `--only` of the figures that are not rows."""
 
 
 @dataclass(frozen=True)
@@ -255,12 +258,12 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """How much slower the full emulator is."""
+        """The slowdown of the full emulator."""
         return self.full / self.empty
 
 
 def timed(step: Callable[[AnyWorld, int], Callable[[], None]], world: AnyWorld, count: int) -> float:
-    """Microseconds for one step."""
+    """Return the microseconds for one step."""
     work = step(world, count)
     begin = time.process_time_ns()
     work()
@@ -274,9 +277,9 @@ def measure(
     only: str,
     quick: bool,
 ) -> Iterator[Row]:
-    """Some rows; both emulators in turn, so that a busy moment hits both."""
-    # What other emulators left, and then as the command does it: requests leave no cycles behind, and a search through
-    # all that is stored costs.
+    """Measure some rows, alternating between the emulators so that other load affects both."""
+    # Collects the garbage of other emulators, then uses the settings of the command. Requests create no reference
+    # cycles, and a collection that visits all stored data is expensive.
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -289,7 +292,7 @@ def measure(
 
 
 Measured = Callable[[int], Callable[[], float]]
-"""Of a number of things: what measures microseconds for each of them, time after time."""
+"""Takes a number of objects; returns a function that measures microseconds per object and can be called repeatedly."""
 TOGETHER: tuple[tuple[str, Measured, int], ...] = (
     ("timed message fires from a crowded second", lambda number: parked.fired_together(empty(), number), parked.PARKED),
     ("half message is checked", lambda number: parked.checked(empty(), number), parked.PARKED),
@@ -299,7 +302,7 @@ TOGETHER: tuple[tuple[str, Measured, int], ...] = (
 
 
 def measure_together(factor: int, only: str) -> Iterator[Row]:
-    """What happens to few messages at once, and to many."""
+    """Measure actions on many objects at once, with few and with many objects."""
     for name, measured, number in TOGETHER:
         if only not in name:
             continue
@@ -309,7 +312,7 @@ def measure_together(factor: int, only: str) -> Iterator[Row]:
 
 
 def all_rows(only: str, quick: bool) -> Iterator[Row]:
-    """The rows of everything, one pair of emulators after the other: they do not fit into memory together."""
+    """Measure all rows, one pair of emulators after another, because they do not fit into memory together."""
     factor = 100 if quick else 1
     rows = ROWS + reads_and_batches.ROWS
     if any(only in name for name, _ in rows):
@@ -326,13 +329,13 @@ def all_rows(only: str, quick: bool) -> Iterator[Row]:
 
 
 def memory_kib() -> float:
-    """KiB of memory for each stored message of 1 KiB, in a process of its own."""
+    """Return the KiB of memory for each stored message of 1 KiB, measured in another process."""
     command = [sys.executable, str(Path(__file__).with_name("memory.py"))]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as Markdown, with date and interpreter."""
+    """Return the rows as Markdown, with date and interpreter."""
     lines = [
         f"{datetime.date.today().isoformat()}, Python {platform.python_version()}; µs of processor time for each step, "
         f"median of {ROUNDS} x {STEPS:,}.",
@@ -346,7 +349,10 @@ def table(rows: list[Row]) -> str:
 
 
 def waiting(factor: int) -> tuple[str, bool]:
-    """What jumps over messages that wait cost, and a minute in which nothing happens; whether that is too much."""
+    """Measure jumps over delayed messages, an idle minute and the memory of a message.
+
+    Returns the text and True if a figure exceeds its goal.
+    """
     found = list(parked.jumps(factor))
     due, idle_ms = parked.idle(factor)
     idle = parked.idle_emulator(factor)
@@ -381,7 +387,7 @@ None may take more than {GOAL} times as long.
 
 
 def main() -> int:
-    """Measure, print, and write if asked to."""
+    """Measure, print, and write if requested."""
     quick = "a hundredth of everything: shows that it runs"
     chosen = options("Compare a full emulator with an empty one.", quick, "steps")
     rows = list(all_rows(chosen.only, chosen.quick))

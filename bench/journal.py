@@ -1,9 +1,9 @@
-"""What does the journal cost when nobody reads it? Sends, pops and acknowledgements with it and without, by turns.
+"""Measures the cost of a journal that nothing reads: sends, pops and acknowledgements with and without it.
 
     python bench/journal.py
 
-prints processor time of one step with the journal as it is, with one that holds nothing (`journalMaxEntries=0`), and
-with none at all, and ends with code 1 when the first is more than a quarter above the last.
+prints processor time of one step with the default journal, with an empty one (`journalMaxEntries=0`), and without a
+journal. The exit code is 1 if the first is more than a quarter above the last.
 """
 
 import gc
@@ -28,53 +28,53 @@ STEPS = 2_000
 
 
 class NoJournal(Journal):
-    """Writes nothing."""
+    """A journal that writes nothing."""
 
     def answered(
         self, now_ms: int, node: str, call: Call, operation: ops.Operation, outcome: ops.Result | EngineError
     ) -> None:
-        """Nothing."""
+        """Write nothing."""
 
     def parked(self, now_ms: int, node: str, call: Call, operation: ops.Operation) -> None:
-        """Nothing."""
+        """Write nothing."""
 
     def pushed(self, now_ms: int, node: str, channel: Channel, effect: Effect) -> None:
-        """Nothing."""
+        """Write nothing."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Microseconds of one step, in the middle of the rounds, by kind of journal."""
+    """Microseconds of one step by kind of journal, as the median of the rounds."""
 
     name: str
     microseconds: tuple[float, ...]
 
     @property
     def ratio(self) -> float:
-        """With the journal, against none."""
+        """The time with the default journal relative to that without one."""
         return self.microseconds[0] / self.microseconds[-1]
 
 
 def world(journal: str) -> World:
-    """An emulator with a topic and a journal: `default`, `empty` or `none`."""
+    """Create an emulator with a topic and a journal: `default`, `empty` or `none`."""
     emulation = EmulationConfig()
     if journal == "empty":
         emulation.journal_max_entries = 0
     made = World(Engine(emulation=emulation, now_ms=START_MS))
     if journal == "none":
-        # The gate and the brokers hold on to the journal that they were given.
+        # The gate and the brokers keep references to the journal, so its class is replaced.
         made.engine.journal.__class__ = NoJournal
     made.topic("work")
     return made
 
 
 def send(of: World) -> Callable[[], None]:
-    """Sends to a topic for which nobody waits."""
+    """Send to a topic without waiting consumers."""
     return lambda: of.send("work", STEPS)
 
 
 def pop(of: World) -> Callable[[], None]:
-    """Pops of one message."""
+    """Pop one message."""
     of.send("work", STEPS)
 
     def work() -> None:
@@ -85,7 +85,7 @@ def pop(of: World) -> Callable[[], None]:
 
 
 def acknowledge(of: World) -> Callable[[], None]:
-    """Acknowledgements of one message."""
+    """Acknowledge one message."""
     of.send("work", STEPS)
     handles = of.receipts("work", STEPS)
 
@@ -101,7 +101,7 @@ WORK: dict[str, Callable[[World], Callable[[], None]]] = {"send": send, "pop": p
 
 
 def measure(name: str) -> Row:
-    """One row; the kinds take turns, so that all of them see the same machine."""
+    """Measure one row, alternating between the journals so that other load affects all of them."""
     found: dict[str, list[float]] = {journal: [] for journal in JOURNALS}
     for number in range(ROUNDS):
         for journal in JOURNALS if number % 2 else reversed(JOURNALS):
@@ -116,7 +116,7 @@ def measure(name: str) -> Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows in the form of the project's pages."""
+    """Return the rows as Markdown."""
     lines = ["| step | journal | that holds nothing | none | ratio |", "|---|---|---|---|---|"]
     for row in rows:
         cells = " | ".join(f"{value:.1f} µs" for value in row.microseconds)
@@ -125,7 +125,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main() -> int:
-    """Measure and print; the exit code says whether it costs too much."""
+    """Measure and print; return exit code 1 if the journal costs too much."""
     rows = [measure(name) for name in WORK]
     print(table(rows), end="")
     return 0 if all(row.ratio <= GOAL for row in rows) else 1

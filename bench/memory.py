@@ -1,9 +1,9 @@
-"""How much memory a stored message takes, with a body of 1 KiB and the properties that the Java SDK gives it.
+"""Memory of a stored message with a body of 1 KiB and the properties of the Java SDK.
 
     python bench/memory.py
 
-prints KiB of resident memory for each message, in a process that does nothing else. The journal is full before, so
-that only what grows with the messages counts.
+prints KiB of resident memory for each message, in a process that does nothing else. The journal is filled before, so
+that only growth by messages counts.
 """
 
 import gc
@@ -20,13 +20,13 @@ BODY = b"x" * 1024
 
 
 def resident_kib() -> float:
-    """Resident memory of this process."""
+    """Return the resident memory of this process in KiB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1024
 
 
 def store(world: World, count: int) -> None:
-    """Send so many messages, to several queues in turn."""
+    """Send messages to several queues by turns."""
     now = world.now_ms
     for number in range(count):
         properties = {"UNIQ_KEY": f"7F00000100012A139A55{number:012X}", "WAIT": "true", "TAGS": "TagA"}

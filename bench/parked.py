@@ -1,4 +1,4 @@
-"""Messages that wait, a lot of them: what they cost those that come after, what a jump over them costs, and nothing.
+"""Many timed, delayed and half messages: the cost of further messages, of a jump of the clock, and of idling.
 
 The rows of `bench/growth.py` about timed, delayed and half messages. The full emulator holds 100,000 of each.
 """
@@ -19,14 +19,14 @@ DAY_MS = 86_400_000
 NEVER_CHECKED_MS = 10 * DAY_MS
 JUMP_GOAL_S = 2.0
 IDLE_GOAL = 0.01
-"""The part of a processor that a running emulator may take while nothing happens."""
+"""Maximum share of a processor for an idle running emulator."""
 IDLE_SECONDS = 5.0
 MINUTE_MS = 60_000
 ROUND_MS = 45_000
-"""Long enough for one round of transaction checks, and too short for two."""
+"""Time for exactly one round of transaction checks."""
 SLOTS = 1_000
 CROWDED_MS = START_MS + DAY_MS // 2
-"""A second for which 100,000 messages wait."""
+"""A second with 100,000 timed messages."""
 PRODUCERS = "P"
 
 
@@ -42,14 +42,17 @@ def send(world: World, count: int, **properties: str) -> list[ops.SendResult]:
 
 
 def empty_of_parked() -> World:
-    """An emulator whose transaction checks do not come between other steps."""
+    """Create an emulator whose transaction checks do not run between the measured steps."""
     world = empty()
     world.engine.brokers[0].config.transaction_check_interval = NEVER_CHECKED_MS
     return world
 
 
 def full_of_parked(factor: int) -> World:
-    """The same with messages that wait for hours: timed ones in 1,000 slots and in one, delayed ones, half messages."""
+    """Create an emulator with messages that are delayed for hours.
+
+    It holds timed messages in 1,000 slots and in one slot, delayed messages, and half messages.
+    """
     world = empty_of_parked()
     for slot in range(SLOTS):
         send(world, PARKED // factor // SLOTS, TIMER_DELAY_SEC=str(DAY_MS // 1_000 + slot))
@@ -63,23 +66,23 @@ Work = Callable[[], None]
 
 
 def timed_sent(world: World, count: int) -> Work:
-    """Timed messages come in."""
+    """Send timed messages."""
     return lambda: void(send(world, count, TIMER_DELAY_SEC="5"))
 
 
 def timed_fires(world: World, count: int) -> Work:
-    """Timed messages become due."""
+    """Deliver timed messages."""
     send(world, count, TIMER_DELAY_SEC="5")
     return lambda: world.engine.scheduler.advance_to(world.now_ms + 6_000)
 
 
 def timed_recalled(world: World, count: int) -> Work:
-    """Timed messages are taken back by their handles."""
+    """Recall timed messages by their handles."""
     return recalled(world, send(world, count, TIMER_DELAY_SEC="5"))
 
 
 def recalled(world: World, sent: list[ops.SendResult]) -> Work:
-    """What was sent is taken back."""
+    """Recall sent messages."""
     handles = [each.recall_handle for each in sent]
 
     def work() -> None:
@@ -92,13 +95,13 @@ def recalled(world: World, sent: list[ops.SendResult]) -> Work:
 
 
 def recalled_passed_over(world: World, count: int) -> Work:
-    """Messages that were taken back become due."""
+    """Reach the delivery time of recalled messages."""
     timed_recalled(world, count)()
     return lambda: world.engine.scheduler.advance_to(world.now_ms + 6_000)
 
 
 def timed_cancelled(world: World, count: int) -> Work:
-    """Timed messages are taken back by marks that their producer sends."""
+    """Cancel timed messages by marker messages of their producer."""
     send(world, count, TIMER_DELAY_SEC="5")
 
     def work() -> None:
@@ -109,43 +112,43 @@ def timed_cancelled(world: World, count: int) -> Work:
 
 
 def crowded_sent(world: World, count: int) -> Work:
-    """Timed messages come in for a second that is crowded in the full emulator."""
+    """Send timed messages for a second that is crowded in the full emulator."""
     return lambda: void(send(world, count, TIMER_DELIVER_MS=str(CROWDED_MS)))
 
 
 def crowded_recalled(world: World, count: int) -> Work:
-    """Timed messages of that second are taken back."""
+    """Recall timed messages of the crowded second."""
     return recalled(world, send(world, count, TIMER_DELIVER_MS=str(CROWDED_MS)))
 
 
 def delayed_sent(world: World, count: int) -> Work:
-    """Messages with a delay level come in."""
+    """Send messages with a delay level."""
     return lambda: void(send(world, count, DELAY="2"))
 
 
 def delayed_fires(world: World, count: int) -> Work:
-    """Messages with a delay level become due."""
+    """Deliver messages with a delay level."""
     send(world, count, DELAY="2")
     return lambda: world.engine.scheduler.advance_to(world.now_ms + 6_000)
 
 
 def half_sent(world: World, count: int) -> Work:
-    """Half messages come in."""
+    """Send half messages."""
     return lambda: void(send(world, count, TRAN_MSG="true"))
 
 
 def committed(world: World, count: int) -> Work:
-    """Half messages are committed."""
+    """Commit half messages."""
     return ended(world, count, COMMIT)
 
 
 def rolled_back(world: World, count: int) -> Work:
-    """Half messages are rolled back."""
+    """Roll back half messages."""
     return ended(world, count, ROLLBACK)
 
 
 def ended(world: World, count: int, how: int) -> Work:
-    """Half messages are ended."""
+    """End half messages."""
     halves = send(world, count, TRAN_MSG="true")
 
     def work() -> None:
@@ -157,7 +160,7 @@ def ended(world: World, count: int, how: int) -> Work:
 
 
 def void(_: object) -> None:
-    """Nothing of it is wanted."""
+    """Discard a value."""
 
 
 ROWS: tuple[tuple[str, Callable[[World, int], Work]], ...] = (
@@ -177,17 +180,20 @@ ROWS: tuple[tuple[str, Callable[[World, int], Work]], ...] = (
 
 
 class Asked(DirectChannel):
-    """A producer that counts how often it is asked."""
+    """A producer that counts the transaction checks that it receives."""
 
     count = 0
 
     def push(self, effect: object) -> None:
-        """Count."""
+        """Count the check."""
         self.count += 1
 
 
 def checked(world: World, halves: int) -> Callable[[], float]:
-    """A transaction check that asks a producer about so many half messages; microseconds for each, time after time."""
+    """Measure a transaction check of many half messages.
+
+    Returns a function that measures the microseconds per half message; it can be called repeatedly.
+    """
     producer = Asked("producer")
     beat = ops.Heartbeat("producer", [PRODUCERS], [])
     send(world, halves, TRAN_MSG="true")
@@ -206,7 +212,10 @@ def checked(world: World, halves: int) -> Callable[[], float]:
 
 
 def fired_together(world: World, count: int) -> Callable[[], float]:
-    """So many timed messages of one second become due; microseconds for each, time after time."""
+    """Measure the delivery of many timed messages of one second.
+
+    Returns a function that measures the microseconds per message; it can be called repeatedly.
+    """
 
     def once() -> float:
         send(world, count, TIMER_DELAY_SEC="5")
@@ -218,14 +227,14 @@ def fired_together(world: World, count: int) -> Callable[[], float]:
 
 
 def jump(factor: int, **properties: str) -> float:
-    """Seconds of processor time for a jump over 100,000 messages that become due in it."""
+    """Return the processor seconds of a jump in which 100,000 messages are delivered."""
     world = empty_of_parked()
     send(world, PARKED // factor, **properties)
     return jump_of(world, MINUTE_MS, PARKED // factor)
 
 
 def jump_over_slots(factor: int) -> float:
-    """The same with timed messages that lie in 1,000 seconds."""
+    """Return the processor seconds of a jump over timed messages in 1,000 different seconds."""
     world = empty_of_parked()
     for slot in range(1, SLOTS + 1):
         send(world, PARKED // factor // SLOTS, TIMER_DELAY_SEC=str(slot))
@@ -233,7 +242,7 @@ def jump_over_slots(factor: int) -> float:
 
 
 def jump_of(world: World, by_ms: int, due: int) -> float:
-    """Seconds of processor time for a jump after which so many messages are there."""
+    """Return the processor seconds of a jump; `due` messages have to be in the queue after it."""
     begin = time.process_time_ns()
     world.engine.scheduler.advance_to(world.now_ms + by_ms)
     spent = (time.process_time_ns() - begin) / 1e9
@@ -242,7 +251,7 @@ def jump_of(world: World, by_ms: int, due: int) -> float:
 
 
 def jump_over_a_check(factor: int) -> float:
-    """The same with half messages about which a producer is asked."""
+    """Return the processor seconds of a jump over half messages that a producer is asked to check."""
     world, producer = empty(), Asked("producer")
     world.submit(ops.Heartbeat("producer", [PRODUCERS], []), producer)
     send(world, PARKED // factor, TRAN_MSG="true")
@@ -254,16 +263,16 @@ def jump_over_a_check(factor: int) -> float:
 
 
 def running(messages: int, properties: Callable[[int], dict[str, str]]) -> Emulator:
-    """An emulator as tests start it, on its thread, with real time, that holds messages with these properties."""
+    """Create an emulator as tests start it, on its own thread and in real time, with these messages."""
     room = {"storeMaxBytes": 4 * 1024**3}
-    # A million messages are one call of the loop, half a minute on a slow day.
+    # Sending a million messages is one call of the loop, which can take half a minute on a busy machine.
     emulator = Emulator(topics=["work:NORMAL:1"], config=room, call_timeout="10m").start()
     emulator.run_in_loop(lambda host: fill(host.engine, messages, properties))
     return emulator
 
 
 def fill(engine: Engine, messages: int, properties: Callable[[int], dict[str, str]]) -> None:
-    """Send so many messages at once."""
+    """Send all messages at once."""
     now = engine.scheduler.now_ms
     for number in range(messages):
         own = {"UNIQ_KEY": f"k{number}", "PGROUP": PRODUCERS, **properties(number)}
@@ -272,7 +281,10 @@ def fill(engine: Engine, messages: int, properties: Callable[[int], dict[str, st
 
 
 def jump_of_a_clock(factor: int) -> float:
-    """The same with timed messages and `Emulator.clock.advance`, which waits for clients and keeps a journal."""
+    """Return the processor seconds of `Emulator.clock.advance` over timed messages.
+
+    It also waits for clients and writes a journal.
+    """
     with running(PARKED // factor, lambda _: {"TIMER_DELAY_SEC": "1800"}) as emulator:
         begin = time.process_time_ns()
         emulator.clock.advance("1h")
@@ -283,7 +295,7 @@ def jump_of_a_clock(factor: int) -> float:
 
 
 def jumps(factor: int) -> Iterator[tuple[str, float]]:
-    """What is jumped over, and the seconds that it takes."""
+    """Yield the kinds of messages of a jump, and the seconds of the jump."""
     kinds: tuple[tuple[str, Callable[[], float]], ...] = (
         ("timed messages, all of one second", lambda: jump(factor, TIMER_DELAY_SEC="30")),
         ("timed messages of 1,000 seconds", lambda: jump_over_slots(factor)),
@@ -292,7 +304,7 @@ def jumps(factor: int) -> Iterator[tuple[str, float]]:
         ("half messages that are checked", lambda: jump_over_a_check(factor)),
     )
     for what, measured in kinds:
-        # As the command does it, see growth.py: what other emulators left is not looked through.
+        # As in growth.py: the garbage collector does not visit the data of other emulators.
         gc.unfreeze()
         gc.collect()
         gc.freeze()
@@ -300,7 +312,10 @@ def jumps(factor: int) -> Iterator[tuple[str, float]]:
 
 
 def idle(factor: int) -> tuple[int, float]:
-    """A minute with a million messages parked for hours: how many timers run in it, and ms of processor time."""
+    """Measure an idle minute with a million messages that are delayed for hours.
+
+    Returns the number of timers that fire and the ms of processor time.
+    """
     world = empty_of_parked()
     for slot in range(100):
         send(world, MILLION // 2 // factor // 100, TIMER_DELAY_SEC=str(DAY_MS // 1_000 + slot))
@@ -314,10 +329,10 @@ def idle(factor: int) -> tuple[int, float]:
 
 
 def idle_emulator(factor: int) -> float:
-    """The part of a processor that a running emulator takes while a million messages wait for hours.
+    """Return the share of a processor that a running emulator takes while a million messages are delayed for hours.
 
-    Half of them are timed, half delayed. Half messages are not among them: as upstream does, a round of checks puts
-    each of them back every 30 s.
+    Half of them are timed, half delayed. Half messages are not included: as upstream does, a round of checks puts each
+    of them back every 30 s.
     """
 
     def waits(number: int) -> dict[str, str]:

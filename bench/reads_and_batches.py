@@ -1,4 +1,4 @@
-"""Growth of what is sent together, given back, looked at without being taken, and searched: steps for `growth.py`."""
+"""Growth of batches, send-backs, read-only requests and searches: steps for `growth.py`."""
 
 from collections.abc import Callable
 
@@ -14,17 +14,17 @@ TOGETHER = 32
 """Messages of a batch."""
 EXPRESSION = "color = 'red' AND size > 98"
 BRINGS_SUBSCRIPTION = 4
-"""The flag of a pull."""
+"""System flag of a pull with an inline subscription."""
 
 
 def answer(call: DirectCall) -> ops.Result:
-    """What an operation has come to. Raises AssertionError for a refusal."""
+    """Return the result of an operation. Raises AssertionError for an error."""
     assert isinstance(call.outcome, ops.Result), call.outcome
     return call.outcome
 
 
 def sent(world: World, topic: str, **properties: str) -> ops.SendResult:
-    """Where a message came to lie."""
+    """Send a message and return the result with its offsets."""
     message = ops.SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k", **properties}, ("10.0.0.1", 1), world.now_ms)
     stored = answer(world.submit(message))
     assert isinstance(stored, ops.SendResult)
@@ -43,12 +43,12 @@ def _batches(world: World, topic: str, properties: dict[str, str], count: int) -
 
 
 def batch(world: World, count: int) -> Work:
-    """Batches whose messages are stored one by one, for each message."""
+    """Send batches that are stored message by message; the time is per message."""
     return _batches(world, "work", {}, count)
 
 
 def whole_batch(world: World, count: int) -> Work:
-    """Batches that stay one record, for each message."""
+    """Send batches that are stored as one record; the time is per message."""
     name = f"whole-{next(world.names)}"
     config = ops.TopicConfig(name, 1, 1, attributes={QUEUE_TYPE: BATCH_QUEUE})
     answer(world.submit(ops.CreateTopic(config)))
@@ -56,7 +56,7 @@ def whole_batch(world: World, count: int) -> Work:
 
 
 def sent_back(world: World, count: int) -> Work:
-    """Messages that a consumer gives back, to come again in ten seconds."""
+    """Send messages back that are retried after ten seconds."""
     offsets = [sent(world, "work").physical_offset for _ in range(count)]
 
     def work() -> None:
@@ -67,7 +67,7 @@ def sent_back(world: World, count: int) -> Work:
 
 
 def pulled_by_an_expression(world: World, count: int) -> Work:
-    """Pulls of a message that matches an expression, among others that do not, for each message looked at."""
+    """Pull a message that matches an expression, among others that do not; the time is per filtered message."""
     name = world.topic(f"colored-{next(world.names)}")
     for number in range(count):
         sent(world, name, color="red", size=str(number % TOGETHER + 68))
@@ -81,7 +81,7 @@ def pulled_by_an_expression(world: World, count: int) -> Work:
 
 
 def peeked(world: World, count: int) -> Work:
-    """Looks at the next message of a queue whose other messages are all out."""
+    """Peek at the next message of a queue whose other messages are all in flight."""
     world.send("work")
 
     def work() -> None:
@@ -92,7 +92,7 @@ def peeked(world: World, count: int) -> Work:
 
 
 def notified(world: World, count: int) -> Work:
-    """A notification waits, and a message wakes it."""
+    """Start a notification that waits, and wake it by a message."""
     name = world.topic(f"wake-{next(world.names)}")
 
     def work() -> None:
@@ -105,7 +105,7 @@ def notified(world: World, count: int) -> Work:
 
 
 def viewed(world: World, count: int) -> Work:
-    """Messages are asked for by their place."""
+    """View messages by their commit log offset."""
     offset = sent(world, "work").physical_offset
 
     def work() -> None:
@@ -116,7 +116,7 @@ def viewed(world: World, count: int) -> Work:
 
 
 def searched(world: World, count: int) -> Work:
-    """Offsets are asked for by times, of a queue that was sent messages all the time."""
+    """Search offsets by times in a queue that received messages during all that time."""
     begin_ms, clock = world.now_ms, world.engine.scheduler
     for _ in range(count):
         world.send("work")

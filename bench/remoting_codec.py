@@ -2,8 +2,8 @@
 
     python bench/remoting_codec.py [--messages N] [--profile]
 
-Three layers of the same work, a send of 1 KiB as the Java client frames it: the codec (frame and header in, answer
-out), the whole layer in front of a node that stores nothing, and the layer with the real engine.
+It runs three layers of the same work, a send of 1 KiB as the Java client frames it: the codec (frame and header in,
+response out), the whole layer with a node that stores nothing, and the layer with the real engine.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from rocketmq_testkit.remoting.wire.answer_frame import answer
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 PIPELINED = 16
-"""Frames in one piece of bytes: about what 64 threads on one connection make."""
+"""Frames in one piece of bytes: about as many as 64 threads send over one connection."""
 
 STORED = SendResult(ResponseCode.SUCCESS, "7F00000100002A9F0000000000000000", 1, 77, "FD" + "0" * 30, 5)
 
@@ -41,18 +41,18 @@ class Sink:
         self.config = BrokerConfig()
         self.handlers = {SendMessage: self._send, ChannelClosed: self._send}
         of_another = Engine().brokers[0]
-        self.request_pools = of_another.request_pools  # which nothing fills
-        self.access = of_another.access  # which asks nobody
+        self.request_pools = of_another.request_pools  # with free threads only
+        self.access = of_another.access  # with authentication off
 
     def count_connection(self, what: str) -> None:
-        """Nobody counts."""
+        """Do not count connections."""
 
     def _send(self, call: Call, operation: Operation) -> SendResult:
         return STORED
 
 
 def sends(count: int) -> list[bytes]:
-    """Pieces of bytes with `count` sends in all."""
+    """Return pieces of bytes with `count` sends in total."""
     frames = []
     for n in range(count):
         header = SendMessageRequestHeaderV2(
@@ -72,7 +72,7 @@ def sends(count: int) -> list[bytes]:
 
 
 def codec(pieces: list[bytes]) -> None:
-    """Frames and headers in, an answer out; nothing in between."""
+    """Decode frames and headers and encode responses, without handling requests."""
     splitter = frame.FrameSplitter()
     parse = SendMessageRequestHeaderV2.parse
     for piece in pieces:
@@ -83,7 +83,7 @@ def codec(pieces: list[bytes]) -> None:
 
 
 def connection(engine: Engine, broker: BrokerNode) -> ServerConnection:
-    """A client's connection whose answers are thrown away."""
+    """Return a client's connection whose responses are discarded."""
     service = RemotingService(
         gate=engine.gate,
         broker=broker,
@@ -95,7 +95,7 @@ def connection(engine: Engine, broker: BrokerNode) -> ServerConnection:
 
 
 def served(broker: BrokerNode | None = None) -> Callable[[list[bytes]], None]:
-    """The way of requests through the layer to a broker, by default the engine's."""
+    """Return a function that passes requests through the layer to a broker, by default the engine's."""
     engine = Engine(now_ms=1_700_000_000_000)
     receiver = connection(engine, broker or engine.brokers[0])
 

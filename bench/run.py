@@ -1,14 +1,15 @@
-"""Compare the emulator with the real Apache broker: the same clients, the same work, in turn, in one run.
+"""Compare the emulator with the real Apache broker: the same clients and the same work, by turns, in one run.
 
     python bench/run.py [--quick] [--only TEXT] [--runs N] [--write]
 
-prints a table of rates, processor time of server and client for each message, and ratios (emulator / real; rates: more
-is better, the rest: less is better). `--write` puts it into bench/README.md; `--runs 2` measures everything twice and
-makes two tables, which show how far one run can be trusted. Each workload runs twice on either server, in the order
-emulator, real, real, emulator, and the quicker round of each counts. The client is warmed up before each round, and the
-processes of the server that is not measured are stopped meanwhile: an idle broker takes 5 to 6 µs of processor time for
-each message of the other. A run takes about twenty minutes; on a machine that others use too, rely on the ratios and
-the processor times.
+prints a table of rates, processor time of server and client for each message, and ratios (emulator / real). More is
+better for rates, less for the others. `--write` puts the table into bench/README.md. `--runs 2` measures everything
+twice and prints two tables, which show the accuracy of one run.
+
+Each workload runs twice on either server, in the order emulator, real, real, emulator, and the quicker round of each
+counts. The client is warmed up before each round. The processes of the other server are stopped meanwhile: an idle
+broker takes 5 to 6 µs of processor time for each message of the other server. A run takes about twenty minutes. On a
+machine with other load, rely on the ratios and the processor times.
 """
 
 import datetime
@@ -38,11 +39,11 @@ WORKLOADS: list[tuple[str, Callable[[int, int], Work], int]] = [
     ("Java gRPC, receive 32 + ack, 1 thread", partial(simple_drain, 1), 8_000),
     ("Java gRPC, receive 32 + ack, 8 threads", partial(simple_drain, 8), 20_000),
 ]
-"""Name, what makes a round of it (messages measured, messages of the warm-up), and the messages of a full run."""
+"""Name, factory of a round (measured messages, warm-up messages), and the number of messages of a full run."""
 
 
 def started_and_stored(make: Callable[[], EmulatorCommand | RealBroker], times: int) -> tuple[float, float]:
-    """Milliseconds from start to the first acknowledged message, and resident MiB of an idle server (medians)."""
+    """Return the ms from start to the first acknowledged message, and the resident MiB of an idle server (medians)."""
     moments, memory = [], []
     for _ in range(times):
         begin = time.perf_counter()
@@ -55,7 +56,7 @@ def started_and_stored(make: Callable[[], EmulatorCommand | RealBroker], times: 
 
 
 def measure(quick: bool, only: str) -> list[tuple[str, str, str, str]]:
-    """Rows of the table: what, emulator, real broker, ratio."""
+    """Return rows of the table: name, emulator, real broker, ratio."""
     rows = []
     chosen = [workload for workload in WORKLOADS if only in workload[0]]
     factor = 10 if quick else 1
@@ -78,7 +79,10 @@ def measure(quick: bool, only: str) -> list[tuple[str, str, str, str]]:
 
 
 def quicker_rounds(work: Work, one: Server, other: Server) -> tuple[Figure, Figure]:
-    """The quicker of two rounds of each, taken so that neither is always the first; the server that waits is frozen."""
+    """Return the quicker of two rounds of each server, in an order in which each is first once.
+
+    The processes of the other server are stopped during a round.
+    """
 
     def round_of(measured: Server, waiting: Server) -> Figure:
         with frozen([waiting]):
@@ -95,7 +99,7 @@ def _rate(figure: Figure) -> float:
 
 
 def memory_after(count: int, warm_up: int) -> tuple[str, str, str, str]:
-    """Resident memory of fresh servers after `count` messages of 1 KiB, those of the warm-up included."""
+    """Return a row with the resident memory of new servers after `count` messages of 1 KiB, including the warm-up."""
     held = []
     for make in (EmulatorCommand, RealBroker):
         with make() as server:
@@ -105,12 +109,12 @@ def memory_after(count: int, warm_up: int) -> tuple[str, str, str, str]:
 
 
 def row(what: str, ours: float, theirs: float, digits: int) -> tuple[str, str, str, str]:
-    """One line of the table."""
+    """Return one row of the table."""
     return what, f"{ours:,.{digits}f}", f"{theirs:,.{digits}f}", f"{ours / theirs:.2f}"
 
 
 def table(rows: list[tuple[str, str, str, str]]) -> str:
-    """The rows as Markdown, with date, versions and machine."""
+    """Return the rows as Markdown, with date, versions and machine."""
     cpu = next(
         (
             line.partition(":")[2].strip()
@@ -132,7 +136,7 @@ def table(rows: list[tuple[str, str, str, str]]) -> str:
 
 
 def main() -> int:
-    """Measure, print, and write if asked to."""
+    """Measure, print, and write if requested."""
     quick = "a tenth of the work: shows that it runs, not how fast"
     chosen = options("Compare the emulator with the real Apache broker.", quick, "workloads", runs=True)
     tables = []

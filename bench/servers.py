@@ -1,4 +1,4 @@
-"""The two things that are compared: the emulator as a command, and a real Apache broker, watched from outside."""
+"""The two compared servers, measured from outside: the emulator as a command, and a real Apache broker."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 ROUTE_SECONDS_MAX = 30.0
-"""A broker that has only just started tells its name server of a new topic at its next registration."""
+"""Timeout for a route: a newly started broker reports a new topic to its name server at its next registration."""
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -29,7 +29,7 @@ class Processes(Protocol):
 
     @property
     def pids(self) -> list[int]:
-        """Their process ids."""
+        """The process ids."""
 
 
 class Server(Processes, Protocol):
@@ -43,7 +43,7 @@ class Server(Processes, Protocol):
 
 
 class EmulatorCommand:
-    """`rocketmq-emulator` in a process of its own, with the defaults of the command but for `words`."""
+    """`rocketmq-emulator` in a process of its own, with the command's defaults except for `words`."""
 
     name = "emulator"
 
@@ -73,7 +73,7 @@ class EmulatorCommand:
 
 
 class RealBroker(ApacheBroker):
-    """The reference version of the real thing, given a certificate, which it would take seconds to make."""
+    """The reference version of the real broker, with a certificate, which it would take seconds to generate."""
 
     name = f"Apache {REFERENCE_VERSION}"
 
@@ -87,9 +87,9 @@ class RealBroker(ApacheBroker):
 
 @contextmanager
 def frozen(servers: Iterable[Server]) -> Iterator[None]:
-    """Stop the processes of servers for as long as the block lasts: one that only waits takes a processor's time, too.
+    """Stop the processes of servers while the block runs, because an idle server takes processor time as well.
 
-    For seconds: a broker that is silent for two minutes is forgotten by its name server.
+    The block should take only seconds: a name server removes a broker that is silent for two minutes.
     """
     pids = [pid for server in servers for pid in server.pids]
     try:
@@ -102,7 +102,7 @@ def frozen(servers: Iterable[Server]) -> Iterator[None]:
 
 
 def cpu_seconds(processes: Processes) -> float:
-    """Processor time used so far, in seconds."""
+    """Return the processor time used so far, in seconds."""
     total = 0
     for pid in processes.pids:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -111,7 +111,7 @@ def cpu_seconds(processes: Processes) -> float:
 
 
 def resident_mib(server: Server) -> float:
-    """Memory that a server holds."""
+    """Return the resident memory of a server in MiB."""
     kib = 0
     for pid in server.pids:
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
@@ -121,7 +121,7 @@ def resident_mib(server: Server) -> float:
 
 
 def pop_mode(server: Server, topic: str, group: str) -> None:
-    """Let the push consumers of a group that leave the rebalance to the broker pop from a topic."""
+    """Switch a group to pops of a topic, for push consumers that leave the rebalance to the broker."""
     body = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 8}
     with RemotingClient(server.broker) as client:
         answer = client.request(RequestCode.SET_MESSAGE_REQUEST_MODE, None, json.dumps(body).encode())
@@ -130,7 +130,7 @@ def pop_mode(server: Server, topic: str, group: str) -> None:
 
 
 def create_topic(server: Server, topic: str, queues: int = 8) -> None:
-    """A topic for normal messages, made by a remoting request, that the name server has a route of."""
+    """Create a topic for normal messages by a remoting request, and wait until the name server has its route."""
     fields = {
         "topic": topic,
         "defaultTopic": AUTO_CREATE_TOPIC,
@@ -155,7 +155,7 @@ def create_topic(server: Server, topic: str, queues: int = 8) -> None:
 
 
 def send_one(server: Server, topic: str) -> None:
-    """One message, acknowledged."""
+    """Send one message and check that it was stored."""
     fields = {
         "a": "bench",
         "b": topic,

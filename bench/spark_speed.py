@@ -1,11 +1,11 @@
-"""Compare the Spark connector with its client alone, against the emulator and against the real Apache broker.
+"""Compare the Spark connector with its client alone, with the emulator and with the real Apache broker.
 
     python bench/spark_speed.py [--quick] [--only TEXT] [--write]
 
-prints a table: messages a second against either server, what the emulator shall reach, and the processor time that
-server and reader (without Spark) take for a message. `--write` puts it into bench/README.md. Messages have 100 B and
-lie in four queues. Each workload runs twice against either server, in the order emulator, real, real, emulator, and the
-quicker round counts. Server, JVM and Python workers share the machine; the other server is frozen meanwhile.
+prints a table: messages per second with either server, the goal for the emulator, and the processor time of server and
+reader (without Spark) for each message. `--write` puts it into bench/README.md. Messages have 100 B and are in four
+queues. Each workload runs twice with either server, in the order emulator, real, real, emulator, and the quicker round
+counts. Server, JVM and Python workers share the machine; the other server is stopped meanwhile.
 """
 
 import datetime
@@ -48,7 +48,7 @@ TWO: Wanted = (("body", "binary"), ("queueOffset", "bigint"))
 TWO_COLUMNS = "body binary, queueOffset bigint"
 LARGE_PULLS = {"maxTransferCountOnMessageInMemory": "1024", "maxTransferBytesOnMessageInMemory": str(4 << 20)}
 ROOMY = ("storeMaxBytes", str(2 << 30))
-"""An emulator drops nothing of what is measured."""
+"""Enough memory for all measured messages, so that the emulator deletes none."""
 SECTION = """## Spark
 
 `make bench-spark` reads and writes messages of 100 B in four queues through Spark, and through its client without Spark
@@ -61,7 +61,7 @@ _names = (f"copies-{number}" for number in count())
 
 @dataclass(frozen=True)
 class Figure:
-    """Messages a second, and µs of processor time for a message: of the server, and of this process."""
+    """Messages per second, and µs of processor time for each message of the server and of this process."""
 
     per_second: float
     server_micros: float
@@ -73,7 +73,10 @@ Work = Callable[[Server], None]
 
 @dataclass(frozen=True)
 class Workload:
-    """What is done with so many messages, and how many a second the emulator shall reach, if that was ever said."""
+    """A way to read or write `messages` messages.
+
+    `goal`: messages per second that the emulator has to reach, if any.
+    """
 
     name: str
     messages: int
@@ -82,7 +85,7 @@ class Workload:
 
 
 def fill(server: Server, messages: int) -> None:
-    """Messages with keys and tags in all queues."""
+    """Send messages with keys and tags to all queues."""
     create_topic(server, TOPIC, QUEUES)
     fields = {"a": "bench", "b": TOPIC, "c": AUTO_CREATE_TOPIC, "d": 4, "f": 0, "g": 0, "h": 0, "i": "", "m": True}
     with RemotingClient(server.broker, timeout=60) as client:
@@ -98,7 +101,7 @@ def fill(server: Server, messages: int) -> None:
 
 
 def alone(columns: Wanted, pull: str) -> Work:
-    """Reading without Spark, one range after the other in one process."""
+    """Read without Spark, one range after another in one process."""
 
     def work(server: Server) -> None:
         given = source_options({"nameServer": server.namesrv, "topic": TOPIC, "pullBatchSize": pull})
@@ -111,7 +114,7 @@ def alone(columns: Wanted, pull: str) -> Work:
 
 
 def sent_alone(messages: int, size: str) -> Work:
-    """Writing without Spark."""
+    """Write without Spark."""
     rows = pa.RecordBatch.from_pydict({"body": [b"x" * BODY] * 10_000})
 
     def work(server: Server) -> None:
@@ -124,7 +127,7 @@ def sent_alone(messages: int, size: str) -> Work:
 
 
 def batch(spark: SparkSession, pull: str, schema: str | None = None, topic: str = TOPIC) -> Work:
-    """Reading with Spark, into nothing."""
+    """Read with Spark and discard the rows."""
 
     def work(server: Server) -> None:
         reader = spark.read.format("rocketmq").options(nameServer=server.namesrv, topic=topic, pullBatchSize=pull)
@@ -135,7 +138,7 @@ def batch(spark: SparkSession, pull: str, schema: str | None = None, topic: str 
 
 
 def stream(spark: SparkSession, pull: str, topic: str = TOPIC) -> Work:
-    """A stream over what is there, into nothing."""
+    """Read the stored messages as a stream and discard the rows."""
 
     def work(server: Server) -> None:
         given = {"nameServer": server.namesrv, "topic": topic, "pullBatchSize": pull, "startingOffsets": "earliest"}
@@ -148,7 +151,7 @@ def stream(spark: SparkSession, pull: str, topic: str = TOPIC) -> Work:
 
 
 def sent(spark: SparkSession, messages: int, size: str) -> Work:
-    """Writing with Spark, from two tasks."""
+    """Write with Spark, from two tasks."""
 
     def work(server: Server) -> None:
         topic = next(_names)
@@ -161,7 +164,7 @@ def sent(spark: SparkSession, messages: int, size: str) -> Work:
 
 
 def measure(workload: Workload, server: Server) -> Figure:
-    """One round."""
+    """Measure one round."""
     began, theirs, own = time.perf_counter(), cpu_seconds(server), time.process_time()
     workload.work(server)
     seconds = time.perf_counter() - began
@@ -172,7 +175,7 @@ def measure(workload: Workload, server: Server) -> Figure:
 
 
 def row(workload: Workload, servers: Sequence[Server], of_spark: bool) -> str:
-    """A line of the table: the quicker of two rounds against each server, taken by turns."""
+    """Return a row of the table: the quicker of two rounds with each server, by turns."""
     rounds = []
     for server in (*servers, *reversed(servers)):
         with frozen(other for other in servers if other is not server):
@@ -191,7 +194,7 @@ def _rate(figure: Figure) -> float:
 
 
 def reading(spark: SparkSession | None, messages: int, pull: str) -> Iterator[Workload]:
-    """Ways to read all messages, without a session or with one."""
+    """Yield the ways to read all messages, without a session or with one."""
     what = f"pulls of {int(pull):,}"
     if spark is None:
         yield Workload(f"{what}, no Spark, 9 columns", messages, alone(NINE, pull))
@@ -203,7 +206,7 @@ def reading(spark: SparkSession | None, messages: int, pull: str) -> Iterator[Wo
 
 
 def writing(spark: SparkSession | None, messages: int) -> Iterator[Workload]:
-    """Requests of several messages, without a session or with one."""
+    """Yield the ways to send several messages per request, without a session or with one."""
     for size in ("32", "256"):
         if spark is None:
             yield Workload(f"sends of {size}, no Spark", messages, sent_alone(messages, size))
@@ -213,7 +216,7 @@ def writing(spark: SparkSession | None, messages: int) -> Iterator[Workload]:
 
 @contextmanager
 def both(messages: int, settings: dict[str, str]) -> Iterator[tuple[Server, Server]]:
-    """Emulator and real broker, filled."""
+    """Start emulator and real broker with stored messages."""
     words = [word for key, value in (*settings.items(), ROOMY) for word in ("--set", f"{key}={value}")]
     with EmulatorCommand(*words) as emulator, RealBroker(settings=settings) as real:
         for server in (emulator, real):
@@ -222,11 +225,11 @@ def both(messages: int, settings: dict[str, str]) -> Iterator[tuple[Server, Serv
 
 
 def rows(messages: int, only: str) -> Iterator[str]:
-    """All lines of the table of rates."""
+    """Yield all rows of the table of rates."""
     for settings, pull in (({}, "32"), (LARGE_PULLS, "1024")):
         with both(messages, settings) as servers:
             for spark in (None, start_session()):
-                # Sends do not depend on how pulls are answered.
+                # Sends do not depend on the size of pulls.
                 wanted = [*reading(spark, messages, pull), *([] if settings else writing(spark, messages // 2))]
                 for workload in wanted:
                     if only in workload.name:
@@ -237,9 +240,9 @@ def rows(messages: int, only: str) -> Iterator[str]:
 
 
 def fixed_seconds(server: Server) -> tuple[float, float]:
-    """How long a batch and a stream take that find one message, in a session that has done the same before.
+    """Return the seconds of a batch and of a stream that find one message, in a warmed-up session.
 
-    The quickest of five: what a job costs however few messages there are, and so what rates of short runs hide.
+    Each is the quickest of five: the cost of a job with any number of messages, which distorts the rates of short runs.
     """
     spark = start_session()
     topic = next(_names)
@@ -269,10 +272,10 @@ sys.stdin.read()
 
 @dataclass(frozen=True)
 class FirstRow:
-    """Seconds from the start of an interpreter until a row is there.
+    """Seconds from the start of an interpreter until a row is available.
 
-    `new`: in the first session of a machine, which lists its classes. `making`: in the second, beside which an archive
-    of them is made. `usual`: with the archive, the median of three.
+    `new`: in the first session of a machine, which lists its classes. `making`: in the second session, while an archive
+    of the classes is made. `usual`: with the archive, the median of three.
     """
 
     new: float
@@ -281,7 +284,7 @@ class FirstRow:
 
 
 def first_row(server: Server) -> FirstRow:
-    """As on a machine that has seen no session yet, and then ever more."""
+    """Measure the first row with an empty cache, and then with the caches of earlier sessions."""
     with tempfile.TemporaryDirectory(prefix="spark-speed-") as cache:
         new, making = _first_row(server, cache), _first_row(server, cache)
         while "SharedArchiveFile" not in class_archive.switches(Path(cache) / "spark")[0]:
@@ -307,7 +310,7 @@ def _first_row(server: Server, cache: str) -> float:
 
 
 def workers_mib() -> float:
-    """The most memory that a Python worker of Spark has held."""
+    """Return the peak memory of a Python worker of Spark in MiB."""
     peak = 0
     for folder in Path("/proc").iterdir():
         try:
@@ -322,7 +325,7 @@ def workers_mib() -> float:
 
 
 def memory(messages: int) -> tuple[float, float]:
-    """Peak MiB of a worker after a read of a tenth of the messages, and of all."""
+    """Return the peak MiB of a worker after a read of a tenth of the messages, and of all."""
     with EmulatorCommand("--set", "=".join(ROOMY)) as server:
         fill(server, messages)
         spark = start_session()
@@ -338,7 +341,7 @@ def memory(messages: int) -> tuple[float, float]:
 
 
 def document(messages: int, only: str) -> str:
-    """All figures as Markdown. Where others work on the machine, too, the load average says so."""
+    """Return all figures as Markdown. The load average shows other load of the machine."""
     load = os.getloadavg()[0]
     lines = [
         f"{datetime.date.today().isoformat()}, pyspark {pyspark.__version__}, Apache RocketMQ {REFERENCE_VERSION}, "
@@ -370,7 +373,7 @@ def document(messages: int, only: str) -> str:
 
 
 def main() -> int:
-    """Measure, print, and write if asked to."""
+    """Measure, print, and write if requested."""
     quick = "a tenth of the work: shows that it runs, not how fast"
     chosen = options("Compare the Spark connector with its client alone.", quick, "workloads")
     text = document(MESSAGES // 10 if chosen.quick else MESSAGES, chosen.only)

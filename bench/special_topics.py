@@ -1,4 +1,4 @@
-"""Light queues, compacted topics and static topics, a lot of each: what any of them costs that there are the others.
+"""Many light message queues (LMQ), compacted topics and static topics: how much their number slows each of them down.
 
 The rows of `bench/growth.py` about such topics. The full emulator holds 10,000 light queues with 200,000 messages, each
 in two of them, 10,000 static topics, and a compacted topic with 100,000 messages in files of 999.
@@ -17,34 +17,34 @@ from world import BODY, FAR_MS, START_MS, World
 
 LIGHT, DISPATCHED, STATIC, COMPACTED = 10_000, 200_000, 10_000, 100_000
 BUSY = 10
-"""The steps are about so many light queues and static topics in either emulator."""
+"""Number of light queues and of static topics that the steps use in either emulator."""
 KEYS = 1_000
 IN_A_FILE = 999
 MOVED_AT = 4
-"""Messages of a logical queue before it went on at the other broker."""
+"""Messages of a logical queue before it moved to the other broker."""
 GOES_ON_AT = 100
-"""The logical offset at which it did: there has to be a gap."""
+"""The first logical offset at the other broker. A gap to the offsets before the move is required."""
 PULLED = 32
 """Messages of a pull."""
 ROUND_MS = 60_000
-"""How often compacted topics are looked through, and up to as long again."""
+"""Interval of the compaction. A round can take up to as long again to start."""
 
 Work = Callable[[], None]
 Step = Callable[[World, int], Work]
 
 
 def empty() -> World:
-    """Two brokers with the topics that the steps use."""
+    """Create two brokers with the topics that the steps use."""
     return made(BUSY, 0, BUSY, 0)
 
 
 def full(factor: int) -> World:
-    """The same with many others."""
+    """Create two brokers with many other topics as well."""
     return made(LIGHT // factor, DISPATCHED // factor, STATIC // factor, COMPACTED // factor)
 
 
 def made(light: int, dispatched: int, static: int, compacted: int) -> World:
-    """So many light queues and messages in them, static topics, and messages of the compacted topic."""
+    """Create two brokers with light queues, messages in them, static topics and messages of the compacted topic."""
     emulation = EmulationConfig()
     emulation.store_max_bytes = 4 * 1024**3
     config = BrokerConfig(enable_lmq=True, enable_multi_dispatch=True, enable_compaction=True)
@@ -61,7 +61,7 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
     answer(world.submit(ops.CreateTopic(ops.TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
     for number in range(compacted):
         send(world, "compacted", KEYS=f"k{number % KEYS}")
-    # Read now and looked through: what is measured comes after that.
+    # The pulls and the wait run the compaction before the measurement.
     pull(world, "compacted", 0)
     world.engine.scheduler.advance_to(world.now_ms + 3 * ROUND_MS)
     pull(world, "compacted", 0)
@@ -83,21 +83,21 @@ def pull(world: World, topic: str, offset: int) -> ops.PullResult:
     return found
 
 
-# light queues
+# Light queues.
 
 
 def light_queue(number: int) -> str:
-    """The name of one."""
+    """Return the name of a light queue."""
     return f"%LMQ%light-{number}"
 
 
 def dispatch(world: World, *queues: int) -> None:
-    """Send a message that is in these light queues, too."""
+    """Send a message that is also dispatched to these light queues."""
     send(world, "work", INNER_MULTI_DISPATCH=",".join(map(light_queue, queues)))
 
 
 def dispatched(world: World, count: int) -> Work:
-    """Sends to a topic and two light queues."""
+    """Send to a topic and two light queues."""
 
     def work() -> None:
         for number in range(count):
@@ -107,7 +107,7 @@ def dispatched(world: World, count: int) -> Work:
 
 
 def dispatched_to_new(world: World, count: int) -> Work:
-    """Sends to light queues that are not there yet."""
+    """Send to new light queues."""
     names = [f"%LMQ%new-{next(world.names)}" for _ in range(count)]
 
     def work() -> None:
@@ -118,7 +118,7 @@ def dispatched_to_new(world: World, count: int) -> Work:
 
 
 def light_pulled(world: World, count: int) -> Work:
-    """Pulls of a light queue, for each message."""
+    """Pull from a light queue; the time is per message."""
     for _ in range(count):
         dispatch(world, 0)
     name = light_queue(0)
@@ -132,7 +132,7 @@ def light_pulled(world: World, count: int) -> Work:
 
 
 def light_woken(world: World, count: int) -> Work:
-    """A pull of a light queue waits, and a message wakes it."""
+    """Hold a pull of a light queue and wake it by a message."""
     store = world.engine.brokers[0].store
 
     def work() -> None:
@@ -146,7 +146,7 @@ def light_woken(world: World, count: int) -> Work:
 
 
 def light_committed(world: World, count: int) -> Work:
-    """Offsets in light queues are committed."""
+    """Commit offsets of light queues."""
 
     def work() -> None:
         for number in range(count):
@@ -156,11 +156,14 @@ def light_committed(world: World, count: int) -> Work:
     return work
 
 
-# static topics
+# Static topics.
 
 
 def static_topic(world: World, topic: str) -> None:
-    """A static topic of one logical queue, which began here and went on at the other broker; another is all here."""
+    """Create a static topic with two logical queues.
+
+    One has moved from the first broker to the other; the other is only at the first broker.
+    """
     here, there = world.engine.brokers
     config = ops.TopicConfig(topic, 2, 2)
     map_queues(world, here, config, 1, {0: [ops.QueuePart(0, 0, here.name, 0)]})
@@ -175,13 +178,13 @@ def static_topic(world: World, topic: str) -> None:
 def map_queues(
     world: World, broker: Broker, config: ops.TopicConfig, epoch: int, parts: dict[int, list[ops.QueuePart]]
 ) -> None:
-    """Tell a broker where logical queues lie."""
+    """Store a mapping of logical queues at a broker."""
     mapping = ops.QueueMapping(config.topic_name, len(parts), broker.name, epoch, dict(parts))
     world.engine.ask(broker, ops.CreateStaticTopic(config, mapping, False))
 
 
 def static_routes(world: World, count: int) -> Work:
-    """Routes of static topics."""
+    """Query routes of static topics."""
     operations = [ops.GetRouteInfo(f"static-{number % BUSY}") for number in range(count)]
 
     def work() -> None:
@@ -192,7 +195,7 @@ def static_routes(world: World, count: int) -> Work:
 
 
 def static_sent(world: World, count: int) -> Work:
-    """Sends to logical queues."""
+    """Send to logical queues."""
 
     def work() -> None:
         for number in range(count):
@@ -205,7 +208,7 @@ def static_sent(world: World, count: int) -> Work:
 
 
 def static_pulled(world: World, count: int) -> Work:
-    """Pulls from where the queue is led, of the part that lies at the other broker."""
+    """Pull a logical queue at its leader, in the part that the other broker stores."""
     leader = world.engine.brokers[1]
 
     def work() -> None:
@@ -219,7 +222,7 @@ def static_pulled(world: World, count: int) -> Work:
 
 
 def static_asked(world: World, count: int) -> Work:
-    """Offsets of logical queues are asked for."""
+    """Query offsets of logical queues."""
     leader = world.engine.brokers[1]
 
     def work() -> None:
@@ -230,7 +233,7 @@ def static_asked(world: World, count: int) -> Work:
 
 
 def static_made(world: World, count: int) -> Work:
-    """Static topics are made, move on and are deleted again."""
+    """Create, move and delete static topics."""
     names = [f"static-new-{next(world.names)}" for _ in range(count)]
 
     def work() -> None:
@@ -242,11 +245,11 @@ def static_made(world: World, count: int) -> Work:
     return work
 
 
-# compacted topics
+# Compacted topics.
 
 
 def compacted_sent(world: World, count: int) -> Work:
-    """Sends to a compacted topic."""
+    """Send to a compacted topic."""
 
     def work() -> None:
         for number in range(count):
@@ -256,7 +259,7 @@ def compacted_sent(world: World, count: int) -> Work:
 
 
 def compacted_pulled(world: World, count: int) -> Work:
-    """Sends to a compacted topic, each of which is pulled."""
+    """Send to a compacted topic and pull each message."""
 
     def work() -> None:
         for number in range(count):
@@ -267,7 +270,7 @@ def compacted_pulled(world: World, count: int) -> Work:
 
 
 def compacted_pulled_early(world: World, count: int) -> Work:
-    """Pulls from the beginning of a compacted topic: of what is left in files that were looked through."""
+    """Pull from the beginning of a compacted topic, in files that were already compacted."""
     for number in range(2 * IN_A_FILE):
         send(world, "compacted", KEYS=f"k{number % KEYS}")
     first = pull(world, "compacted", 0).min_offset
@@ -280,9 +283,10 @@ def compacted_pulled_early(world: World, count: int) -> Work:
 
 
 def looked_through(messages: int) -> Callable[[], float]:
-    """Microseconds for each message of a compacted topic that a round looks at, time after time.
+    """Measure a round of compaction.
 
-    Each has a key of its own, so that all are left.
+    Returns a function that measures the microseconds per message; it can be called repeatedly. Each message has a key
+    of its own, so that all are kept.
     """
     world = made(BUSY, 0, BUSY, 0)
     fresh = numbers()
@@ -294,7 +298,7 @@ def looked_through(messages: int) -> Callable[[], float]:
     send_more(messages)
 
     def once() -> float:
-        # A round looks at all files when one of them is new.
+        # A round reads all files if one of them is new.
         send_more(IN_A_FILE)
         end = send(world, "compacted", KEYS="k").queue_offset
         pull(world, "compacted", end)

@@ -1,4 +1,4 @@
-"""A master with a slave, and a lot that both hold: what it costs to send, to follow, and to read from the slave.
+"""A master and a slave with many messages: the cost of sends, of replication, and of reads from the slave.
 
 The rows of `bench/growth.py` about slaves. The full emulator holds 1,000,000 messages, each twice.
 """
@@ -21,7 +21,7 @@ Step = Callable[[World, int], Work]
 
 
 def empty() -> World:
-    """A master whose sends wait for its slave, and the slave, which may be read from."""
+    """Create a master whose sends wait for its slave, and the slave, which serves reads."""
     emulation = EmulationConfig()
     emulation.store_max_bytes = 4 * 1024**3
     master = BrokerConfig(broker_role="SYNC_MASTER", in_sync_replicas=2, slave_read_enable=True)
@@ -30,13 +30,13 @@ def empty() -> World:
     for number in range(TOPICS):
         world.topic(f"other-{number}")
     world.topic("work")
-    # A slave asks for the tables of its master now and then; without them it knows no topic.
+    # A slave fetches the tables of its master periodically; without them it knows no topic.
     slave_of(world).take_tables(world.engine.brokers[0])
     return world
 
 
 def full(factor: int) -> World:
-    """The same with messages, half of them in the queue of the steps."""
+    """Create the same brokers with messages, half of them in the queue of the steps."""
     world = empty()
     world.send("work", STORED // factor // 2)
     for number in range(STORED // factor // 2):
@@ -45,12 +45,12 @@ def full(factor: int) -> World:
 
 
 def slave_of(world: World) -> Broker:
-    """The slave."""
+    """Return the slave."""
     return world.engine.brokers[1]
 
 
 def sent(world: World, count: int, **more: str) -> Work:
-    """Sends that are answered when the slave has the message. `more`: properties."""
+    """Send messages; each send completes when the slave has the message. `more`: properties."""
     properties = {"UNIQ_KEY": "k", **more}
 
     def work() -> None:
@@ -61,15 +61,15 @@ def sent(world: World, count: int, **more: str) -> Work:
 
 
 def timed(world: World, count: int) -> Work:
-    """The same for timed messages, which the slave notes, too."""
+    """Send timed messages, which the slave also records."""
     return sent(world, count, TIMER_DELAY_SEC="5")
 
 
 def caught_up(world: World, count: int) -> Work:
-    """The slave was away and is given what was sent meanwhile, for each message."""
+    """Start a stopped slave and replicate the missing messages; the time is per message."""
     slave, master = slave_of(world), world.engine.brokers[0]
     world.engine.stop(slave)
-    # Nobody waits for a slave that is away.
+    # Sends do not wait for a stopped slave.
     master.config.in_sync_replicas = 1
     world.send("work", count)
     master.config.in_sync_replicas = 2
@@ -82,7 +82,7 @@ def caught_up(world: World, count: int) -> Work:
 
 
 def pulled(world: World, count: int) -> Work:
-    """Pulls of 32 messages from the slave, for each message."""
+    """Pull 32 messages from the slave; the time is per message."""
     world.send("work", count)
     slave = slave_of(world)
     first = slave.store.max_offset("work", 0) - count
@@ -96,7 +96,7 @@ def pulled(world: World, count: int) -> Work:
 
 
 def woken(world: World, count: int) -> Work:
-    """A pull waits at the slave, and a message that the master is sent wakes it."""
+    """Hold a pull at the slave and wake it by a message of the master."""
     slave = slave_of(world)
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""What is measured: the same clients do the same work on either server."""
+"""The workloads: the same clients do the same work with either server."""
 
 import itertools
 import time
@@ -13,8 +13,11 @@ BODY_BYTES = 1024
 DRAIN_DEADLINE_SECONDS = 300
 GLANCE_SECONDS = 0.02
 WARM_UP_MESSAGES = 60_000
-"""Messages before those that are measured. After 15,000 the JVM of the client still compiles: 34 to 73 µs of the
-client's processor time for each message were the compiler's."""
+"""Messages before the measurement.
+
+After 15,000 messages the JVM of the client still compiles: 34 to 73 µs of the client's processor time for each message
+were the compiler's.
+"""
 WARM_UP_THREADS = 8
 """Threads of a warm-up, if the workload itself has fewer: one thread would take minutes."""
 _names = (f"bench-{n}" for n in itertools.count())
@@ -22,7 +25,7 @@ _names = (f"bench-{n}" for n in itertools.count())
 
 @dataclass(frozen=True)
 class Figure:
-    """Outcome of one workload: messages per second, and processor time (µs) of server and client for each message."""
+    """Result of one workload: messages per second, and processor time (µs) of server and client for each message."""
 
     per_second: float
     server_micros: float
@@ -39,14 +42,14 @@ class Meter:
         self._client_began = cpu_seconds(client)
 
     def figure(self, per_second: float, count: int) -> Figure:
-        """The outcome for `count` messages."""
+        """Return the result for `count` messages."""
         server = cpu_seconds(self._server) - self._server_began
         client = cpu_seconds(self._client) - self._client_began
         return Figure(per_second, server / count * 1e6, client / count * 1e6)
 
 
 Work = Callable[[Server], Figure]
-"""One round of a workload on a server."""
+"""One round of a workload with a server."""
 
 
 def _driver(server: Server, sdk: str) -> Driver:
@@ -54,7 +57,11 @@ def _driver(server: Server, sdk: str) -> Driver:
 
 
 def _check(reply: dict[str, Any], count: int) -> float:
-    """The rate of a reply. A client of a busy machine may give up on a call or two; more is no measurement."""
+    """Return the rate of a reply.
+
+    A client on a busy machine may fail a call or two. More failures raise RuntimeError, because the rate would mean
+    nothing.
+    """
     if reply["count"] != count or reply["errors"] > max(2, count // 1000):
         raise RuntimeError(f"work was lost: {reply}")
     rate: float = reply["per_second"] * (count - reply["errors"]) / count
@@ -62,7 +69,7 @@ def _check(reply: dict[str, Any], count: int) -> float:
 
 
 def send(sdk: str, threads: int, count: int, warm_up: int) -> Work:
-    """`count` sends of 1 KiB by one producer with `threads` threads, after `warm_up` sends that are not measured."""
+    """Send `count` messages of 1 KiB by one producer with `threads` threads, after `warm_up` unmeasured sends."""
 
     def run(server: Server) -> Figure:
         topic = next(_names)
@@ -89,10 +96,10 @@ def _fill(server: Server, topic: str, count: int) -> None:
 
 
 def push_drain(mode: str, count: int, warm_up: int) -> Work:
-    """A Java push consumer drains `count` stored messages of 1 KiB; timed from its first to its last delivery.
+    """Drain `count` stored messages of 1 KiB by a Java push consumer, timed from its first to its last delivery.
 
-    Before, another consumer of the same process drains another topic of `warm_up` messages. `mode`: `concurrent`
-    (pull, commit offsets) or `pop` (pop, acknowledge each message).
+    Before, another consumer of the same process drains another topic of `warm_up` messages. `mode`: `concurrent` (pull,
+    commit offsets) or `pop` (pop, acknowledge each message).
     """
 
     def run(server: Server) -> Figure:
@@ -127,9 +134,9 @@ def _push_consumer(driver: Driver, name: str, topic: str, mode: str) -> None:
 
 
 def _seconds_to_drain(driver: Driver, consumer: str, count: int) -> float:
-    """Seconds from the first to the last of `count` deliveries. Raises RuntimeError when they have not come in time.
+    """Return the seconds from the first to the last of `count` deliveries. Raises RuntimeError after the deadline.
 
-    A driver reports the number of deliveries only when asked, and is asked seldom enough not to disturb it.
+    A driver reports the number of deliveries only on request. The requests are rare enough not to disturb it.
     """
     deadline = time.perf_counter() + DRAIN_DEADLINE_SECONDS
     begin, done = time.perf_counter(), 0
@@ -144,9 +151,9 @@ def _seconds_to_drain(driver: Driver, consumer: str, count: int) -> float:
 
 
 def simple_drain(threads: int, count: int, warm_up: int) -> Work:
-    """A Java gRPC SimpleConsumer receives 32 at a time and acknowledges each, with `threads` threads.
+    """Receive 32 messages at a time and acknowledge each by a Java gRPC SimpleConsumer with `threads` threads.
 
-    Before, it receives and acknowledges `warm_up` messages that are not measured.
+    Before, it receives and acknowledges `warm_up` messages without measurement.
     """
 
     def run(server: Server) -> Figure:

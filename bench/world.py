@@ -1,4 +1,4 @@
-"""An emulator in virtual time, with the few requests that the measurements of growth make."""
+"""An emulator in virtual time, with the few requests that the measurements of growth use."""
 
 import itertools
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ BODY = b"x" * 64
 
 @dataclass
 class World:
-    """One emulator and what the steps need of it."""
+    """One emulator and the state that the steps need."""
 
     engine: Engine
     names: Iterator[int] = field(default_factory=itertools.count)
@@ -27,11 +27,11 @@ class World:
         return self.engine.scheduler.now_ms
 
     def submit(self, operation: ops.Operation, channel: DirectChannel | None = None) -> DirectCall:
-        """Carry out an operation."""
+        """Submit an operation."""
         return self.engine.submit(self.engine.brokers[0], operation, channel)
 
     def topic(self, name: str, queues: int = 1) -> str:
-        """Make a topic."""
+        """Create a topic."""
         self.submit(ops.CreateTopic(ops.TopicConfig(name, queues, queues)))
         return name
 
@@ -56,7 +56,7 @@ class World:
         return self.submit(operation, channel)
 
     def receipts(self, topic: str, count: int) -> list[Receipt]:
-        """Pop messages one by one; their handles."""
+        """Pop messages one by one and return their receipts."""
         found = []
         for _ in range(count):
             result = self.pop(topic).outcome
@@ -84,7 +84,7 @@ class World:
 
 
 def empty() -> World:
-    """A new emulator with the topics that the steps use."""
+    """Create an emulator with the topics that the steps use."""
     emulation, broker = EmulationConfig(), BrokerConfig()
     emulation.store_max_bytes = 4 * 1024**3
     broker.recall_message_enable = broker.enable_property_filter = True

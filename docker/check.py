@@ -1,14 +1,14 @@
-"""Build the sidecar's image without a container engine, run it, and say how big, how fast and how small it is.
+"""Build the sidecar's image without a container engine, run it, and measure its size, speed and memory.
 
     python docker/check.py [--client PROGRAM ARGS...]
     python docker/check.py --base
 
-Needs root, buildah, debootstrap and iproute2. The image is built from the Dockerfile as it is, on a base of its FROM
-name that debootstrap makes once and the cache keeps; with --base it is made, or waited for, and nothing else is done.
-The container gets a network namespace of its own, so that the default ports are free. When it is healthy, the client
-that the image holds goes the whole way once; then PROGRAM is run in the same namespace with the ready line in
-ROCKETMQ_READY and its parts in ROCKETMQ_NAMESRV, ROCKETMQ_BROKER, ROCKETMQ_ENDPOINT and ROCKETMQ_CONTROL. Exit code 0
-if everything went well; figures are printed as one line of JSON.
+Needs root, buildah, debootstrap and iproute2. The image is built from the unchanged Dockerfile. Its base image is made
+once with debootstrap under the FROM name and kept in the cache. With --base the script only makes the base, or waits
+until another process has made it. The container gets a network namespace of its own, so that the default ports are
+free. When it is healthy, the client in the image runs once. Then PROGRAM runs in the same namespace, with the ready
+line in ROCKETMQ_READY and its parts in ROCKETMQ_NAMESRV, ROCKETMQ_BROKER, ROCKETMQ_ENDPOINT and ROCKETMQ_CONTROL. The
+exit code is 0 if every step succeeded. The figures are printed as one line of JSON.
 """
 
 import argparse
@@ -48,11 +48,11 @@ ADDRESSES = ("namesrv", "broker", "endpoint", "control")
 
 
 class CheckFailed(Exception):
-    """Something is not as it should be; the text says what."""
+    """A check failed; the text names the reason."""
 
 
 def run(*words: str, quiet: bool = False) -> str:
-    """Run a program to its end and return its output; its errors are shown."""
+    """Run a program to its end and return its output; its error output is shown."""
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         raise CheckFailed(f"{' '.join(words[:3])} ended with {done.returncode}\n{'' if quiet else done.stdout}")
@@ -60,7 +60,7 @@ def run(*words: str, quiet: bool = False) -> str:
 
 
 class Buildah:
-    """buildah with storage of its own in the cache."""
+    """buildah with its own storage in the cache."""
 
     def __init__(self) -> None:
         self._runroot = tempfile.mkdtemp(prefix="rocketmq-testkit-buildah-")
@@ -72,21 +72,21 @@ class Buildah:
         return run(*self.command(*words))
 
     def command(self, *words: str) -> list[str]:
-        """The words of a command."""
+        """Return the words of a buildah command."""
         return [*self._words, *words]
 
     def has_image(self, name: str) -> bool:
-        """Whether the storage holds an image."""
+        """Return True if the storage holds an image."""
         asked = self.command("inspect", "--type", "image", name)
         return subprocess.run(asked, capture_output=True, check=False).returncode == 0
 
     def close(self) -> None:
-        """Forget what only lives while it runs."""
+        """Delete the temporary files of this process."""
         shutil.rmtree(self._runroot, ignore_errors=True)
 
 
 def base_name() -> str:
-    """The image that the Dockerfile is built from."""
+    """Return the name of the Dockerfile's base image."""
     found = re.search(r"^ARG DEBIAN=(\S+)$", (PROJECT / "Dockerfile").read_text(), re.MULTILINE)
     if found is None:
         raise CheckFailed("the Dockerfile names no base: expected a line ARG DEBIAN=...")
@@ -94,7 +94,7 @@ def base_name() -> str:
 
 
 def make_base(buildah: Buildah, name: str) -> None:
-    """Debian's minimal system as an image, less what the slim images leave out as well."""
+    """Make an image of Debian's minimal system, without the files that Debian's slim images omit."""
     say(f"making the base image {name} with debootstrap; the cache keeps it")
     with tempfile.TemporaryDirectory(prefix="rocketmq-testkit-base-", dir=CACHE) as folder:
         system = Path(folder) / "system"
@@ -109,7 +109,7 @@ def make_base(buildah: Buildah, name: str) -> None:
 
 
 def build(buildah: Buildah) -> float:
-    """Build the image as the Dockerfile says; returns the seconds that it took."""
+    """Build the image from the Dockerfile; return the seconds that it took."""
     if buildah.has_image(IMAGE):
         buildah("rmi", "--force", IMAGE)
     secrets = [f"id=ca_bundle,src={CA_BUNDLE}"] if CA_BUNDLE.exists() else []
@@ -123,7 +123,7 @@ def build(buildah: Buildah) -> float:
 
 
 class Network:
-    """A network namespace with loopback alone."""
+    """A network namespace with only a loopback device."""
 
     def __init__(self) -> None:
         self.name = f"rmqtk-check-{os.getpid()}"
@@ -131,16 +131,16 @@ class Network:
         run("ip", "-n", self.name, "link", "set", "lo", "up")
 
     def command(self, *words: str) -> list[str]:
-        """A command inside the namespace."""
+        """Return a command that runs inside the namespace."""
         return ["ip", "netns", "exec", self.name, *words]
 
     def close(self) -> None:
-        """Remove it."""
+        """Delete the namespace."""
         subprocess.run(["ip", "netns", "del", self.name], check=False)
 
 
 class Container:
-    """The image, run as its configuration says."""
+    """A container of the image, run with the image's configuration."""
 
     def __init__(self, buildah: Buildah, network: Network) -> None:
         self._buildah = buildah
@@ -151,7 +151,7 @@ class Container:
         self.ready: dict[str, Any] = {}
 
     def start(self) -> float:
-        """Start it and read the ready line; returns the seconds since the emulator's own process began."""
+        """Start the container and read the ready line; return the age of the emulator's process in seconds."""
         entry = [*self.config["Entrypoint"], *(self.config.get("Cmd") or ())]
         self._process = process = subprocess.Popen(self.command(*entry), stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
@@ -162,13 +162,13 @@ class Container:
         return _age_seconds(self.emulator_pid())
 
     def command(self, *words: str) -> list[str]:
-        """A command inside the container and its network namespace."""
+        """Return a command that runs inside the container and its network namespace."""
         return self._network.command(
             *self._buildah.command("run", "--isolation", "chroot", "--network", "host", self.name, "--", *words)
         )
 
     def wait_until_healthy(self) -> float:
-        """Run the image's own health check until it succeeds; returns the seconds of the last run of it."""
+        """Run the image's own health check until it succeeds; return the seconds of the last check."""
         check = self.config["Healthcheck"]["Test"]
         if check[0] != "CMD":
             raise CheckFailed(f"the health check is {check}, expected a command")
@@ -181,7 +181,7 @@ class Container:
         raise CheckFailed(f"not healthy within {HEALTHY_WITHIN_SECONDS:g} s")
 
     def emulator_pid(self) -> int:
-        """The emulator's own process, below buildah's."""
+        """Return the id of the emulator's process, a descendant of buildah's process."""
         assert self._process is not None
         for pid in _descendants(self._process.pid):
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
@@ -190,7 +190,7 @@ class Container:
         raise CheckFailed("there is no process of the emulator")
 
     def stop(self) -> tuple[int, float]:
-        """Send SIGTERM to the emulator; returns the exit code and the seconds until the end."""
+        """Send SIGTERM to the emulator; return the exit code and the seconds until its end."""
         assert self._process is not None
         begin = time.monotonic()
         os.kill(self.emulator_pid(), signal.SIGTERM)
@@ -198,7 +198,7 @@ class Container:
         return code, time.monotonic() - begin
 
     def close(self) -> None:
-        """Remove it."""
+        """Kill its processes and remove the container."""
         if self._process is not None and self._process.poll() is None:
             for pid in (*reversed(_descendants(self._process.pid)), self._process.pid):
                 os.kill(pid, signal.SIGKILL)
@@ -207,7 +207,7 @@ class Container:
 
 
 def _age_seconds(pid: int) -> float:
-    """How long a process has lived, to a hundredth of a second."""
+    """Return the age of a process in seconds, exact to a hundredth of a second."""
     started_ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     uptime = float(Path("/proc/uptime").read_text().split()[0])
     return uptime - started_ticks / os.sysconf("SC_CLK_TCK")
@@ -235,7 +235,7 @@ def _status(pid: int, name: str) -> list[str]:
 
 
 def check(buildah: Buildah, network: Network, client: Sequence[str]) -> dict[str, Any]:
-    """Run the image and measure it. Errors: CheckFailed."""
+    """Run the image and measure it. Raises CheckFailed."""
     size = json.loads(buildah("images", "--json", IMAGE))[0]["size"]
     container = Container(buildah, network)
     try:
@@ -277,12 +277,12 @@ def check(buildah: Buildah, network: Network, client: Sequence[str]) -> dict[str
 
 
 def say(text: str) -> None:
-    """Progress, on standard error."""
+    """Print progress to standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 def main() -> int:
-    """Do everything; 0 if all is well."""
+    """Run the command; return 0 on success."""
     parser = argparse.ArgumentParser(description="Build, run and measure the image of the sidecar.")
     parser.add_argument("--client", nargs=argparse.REMAINDER, default=[], help="program to run against the emulator")
     parser.add_argument("--base", action="store_true", help="only make the base image")

@@ -1,8 +1,8 @@
-"""A client that goes the whole way once: name server, route, broker, and back through the control API.
+"""A client that uses name server, broker and control API once.
 
     client.py NAMESRV CONTROL_URL     for example: client.py rocketmq:9876 http://rocketmq:8090
 
-It asks for the route of a topic, connects to the broker that the route names, sends a message, and looks for it.
+It queries the route of a topic, sends a message to the broker of the route, and reads it through the control API.
 """
 
 import json
@@ -19,7 +19,7 @@ TOPIC = "sidecar-check"
 
 
 def call(url: str, content: Any = None) -> Any:
-    """A request to the control API."""
+    """Send a request to the control API and return its JSON."""
     data = None if content is None else json.dumps(content).encode()
     request = urllib.request.Request(url, data, {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=10) as answer:
@@ -27,7 +27,7 @@ def call(url: str, content: Any = None) -> Any:
 
 
 def main(namesrv: str, control: str) -> int:
-    """0 if the message came through."""
+    """Send and find one message; return 0 if the message was found."""
     call(f"{control}/v1/topics", {"name": TOPIC, "queues": 1})
     with RemotingClient(namesrv) as client:
         route = client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": TOPIC, "acceptStandardJsonOnly": "true"})

@@ -1,6 +1,6 @@
 """The container's health check: exit code 0 if the emulator is ready. Argument: its control port (default 8090).
 
-Imports one module, because it runs every two seconds.
+It imports only one module because it runs every two seconds.
 """
 
 import socket
@@ -8,7 +8,7 @@ import sys
 
 
 def ready(port: int) -> bool:
-    """Whether GET /readyz answers 200."""
+    """Return True if GET /readyz returns status 200."""
     try:
         with socket.create_connection(("127.0.0.1", port), 2) as connection:
             connection.sendall(b"GET /readyz HTTP/1.1\r\nConnection: close\r\n\r\n")

@@ -2,8 +2,8 @@
 
     python scripts/advisories.py
 
-prints the advisories that the lower bounds leave open; the exit code is 1 if there are any. pip-audit asks a service on
-the network that the build server does not reach, and packages with advisory data are years old, so the table is kept
+prints the advisories that the lower bounds do not exclude. The exit code is 1 if there are any. pip-audit needs a
+service that the build server cannot reach, and packages with advisory data are years old. The table is therefore kept
 here. Look each package up in https://osv.dev when you change a bound, and before a release, and set LOOKED_UP.
 
 Every entry was compared with copies of public advisories and changelogs. They end in October 2026.
@@ -19,14 +19,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOOKED_UP = date(2026, 11, 26)
-"""The day on which all packages were last looked up."""
+"""The day of the last look-up of all packages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advisory:
-    """One advisory. `unreached` says why the code in question never runs here, and then no bound has to follow.
+    """One advisory.
 
-    `fixed`: the first version with the fix, of the oldest series that has one.
+    `unreached` says why this project never runs the vulnerable code; no bound has to exclude it then. `fixed` is the
+    first version with the fix, of the oldest series that has one.
     """
 
     package: str
@@ -114,13 +115,13 @@ NONE_KNOWN = (
     "grpcio-tools",
     "pytest-asyncio",
 )
-"""Packages without any advisory for the versions that are allowed, when they were looked up."""
+"""Packages whose allowed versions had no advisory at the last look-up."""
 
 _BOUND = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*(>=|==)\s*([0-9][0-9.]*)")
 
 
 def bounds() -> dict[str, str]:
-    """The lowest version of each package that pyproject.toml allows, those that build it included."""
+    """Return the lowest version of each package that pyproject.toml allows, including build requirements."""
     content = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = content["project"]
     requirements = [*content["build-system"]["requires"], *project["dependencies"]]
@@ -136,13 +137,13 @@ def bounds() -> dict[str, str]:
 
 
 def version(text: str) -> tuple[int, ...]:
-    """A version as numbers that can be compared; `24.7` is `24.7.0`."""
+    """Return a version as comparable numbers; `24.7` equals `24.7.0`."""
     numbers = [int(part) for part in text.split(".")]
     return tuple(numbers + [0] * (4 - len(numbers)))
 
 
 def left_open(allowed: dict[str, str]) -> Iterator[str]:
-    """A sentence for each advisory that concerns an allowed version."""
+    """Yield a sentence for each advisory that affects an allowed version."""
     for each in ADVISORIES:
         if each.package in allowed and not each.unreached and version(allowed[each.package]) < version(each.fixed):
             lowest = allowed[each.package]
@@ -150,7 +151,7 @@ def left_open(allowed: dict[str, str]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print what is left open."""
+    """Print the advisories that the bounds do not exclude."""
     found = [*left_open(bounds())]
     print("\n".join(found) or f"none of {len(ADVISORIES)} advisories, as of {LOOKED_UP}")
     return 1 if found else 0

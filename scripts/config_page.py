@@ -1,4 +1,4 @@
-"""Makes docs/config-keys.md from the declarations of all configuration keys and from the profiles."""
+"""Generates docs/config-keys.md from the declarations of all configuration keys and from the profiles."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -39,11 +39,11 @@ SECTIONS: tuple[tuple[str, type[Config]], ...] = (
     ("gRPC proxy", ProxyConfig),
     ("Emulation", EmulationConfig),
 )
-"""Heading and configuration. A key that two of them have is set in both."""
+"""Heading and configuration. A key that exists in two configurations is set in both."""
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts = [HEAD]
     for heading, config in SECTIONS:
         parts.append(f"## {heading}\n\n{_sentences(config)}\n\n" + "\n".join(_table(config, FAST)) + "\n")
@@ -60,7 +60,7 @@ def _without_effect() -> Iterator[str]:
 
 
 def _sentences(config: type[Config]) -> str:
-    # The first paragraph says what it configures; attributes are no matter of this page.
+    # The first paragraph describes the configuration. The page does not list attributes.
     return (config.__doc__ or "").split("\n\n")[0].split(" Attribute ")[0].strip()
 
 

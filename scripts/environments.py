@@ -1,9 +1,9 @@
-"""The virtual environments beside `.venv`, with other dependencies and Pythons: each is made once in a run.
+"""Virtual environments next to `.venv`, with other dependencies and Pythons; each is made once in a run.
 
     python scripts/environments.py
 
-makes all that a whole run needs, one after the other. A run does that beside stages that mostly wait; who wants one
-before it is finished waits for it, and makes it where that failed.
+makes all environments of a whole run, one after another. A run starts this in parallel to stages that mostly wait. A
+stage that needs an environment waits until it is made, or makes it if that failed.
 """
 
 import fcntl
@@ -19,14 +19,15 @@ import pythons
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".reports"
-"""Goes at the start of a run, and with it what says that an environment is made."""
+"""Deleted at the start of a run, together with the marks of environments that are made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """`extras` and `requirements` are installed; `oldest_of` are the extras whose oldest versions are taken, if any.
+    """A virtual environment with `extras` and `requirements` installed.
 
-    `python`: a version such as `3.12`, taken where the machine has it.
+    `oldest_of` names the extras whose oldest allowed versions are installed. `python` is a version such as `3.12`, used
+    if the machine has it.
     """
 
     name: str
@@ -37,16 +38,16 @@ class Environment:
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
+        """The folder of the environment."""
         return ROOT / f".venv-{self.name}"
 
     @property
     def interpreter(self) -> Path:
-        """Its Python."""
+        """The environment's Python."""
         return self.folder / "bin" / "python"
 
     def constraints(self) -> list[str]:
-        """Of pip: the oldest versions that are allowed."""
+        """Return pip constraints with the oldest allowed versions."""
         return oldest.of_project(*self.oldest_of) if self.oldest_of else []
 
 
@@ -58,7 +59,10 @@ OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6)
 
 
 def made(wanted: Environment) -> Path:
-    """Its interpreter; makes it anew unless this run has. Raises subprocess.CalledProcessError."""
+    """Return the environment's interpreter; make the environment unless this run has made it.
+
+    Raises subprocess.CalledProcessError.
+    """
     REPORTS.mkdir(exist_ok=True)
     with (REPORTS / f"{wanted.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -91,7 +95,7 @@ def _call(*words: str | Path) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make those of a whole run; the exit code is not 0 when one cannot be made."""
+    """Make the environments of a whole run; the exit code is not 0 if one cannot be made."""
     if arguments:
         print(__doc__, file=sys.stderr)
         return 2

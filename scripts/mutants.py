@@ -1,11 +1,11 @@
-"""Try mutants of the engine and the protocols, and report which of them no test kills.
+"""Try mutants of the engine and the protocols, and report the mutants that no test kills.
 
     python scripts/mutants.py [--seed N] [--number N] [--minutes N] [--workers N] [--record] [ROOM or FILE ...]
     python scripts/mutants.py --sample
 
-Tests that have changed are run once before, to see which functions they call. Verdicts are kept in `.cache/mutants`, so
-that a run with the same seed goes on where the last one was stopped. `--again` tries survivors once more, with the
-tests as they are now. The exit code is 0 if every mutant was killed or is known as equivalent.
+Changed tests run once before, to record the functions that they call. Verdicts are kept in `.cache/mutants`, so that a
+run with the same seed continues after an interruption. `--again` tries survivors again with the current tests. The exit
+code is 0 if every mutant was killed or is known as equivalent.
 """
 
 import argparse
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "mutants"
 CACHE = ROOT / ".cache" / "mutants"
 SAMPLE_SECONDS = 1.0
-"""Processor time that each test of the fixed sample may take without a mutant."""
+"""Limit of processor time in seconds for each test of the fixed sample, without a mutant."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -72,7 +72,7 @@ def main(words: Sequence[str] | None = None) -> int:
     for entry in named.stale([each for each in equivalent if each.file in files], present):
         print(f"equivalent.toml: {entry.file} has no mutant {entry.old} -> {entry.new} any more; remove the entry")
     if options.record:
-        # The last one that changed the code, which mutants are made of.
+        # The last commit that changed the source code of the mutants.
         words = ["git", "log", "-1", "--format=%H", "--", *rooms.tops]
         commit = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -102,7 +102,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _sample(entries: Sequence[named.Named]) -> int:
-    """Try each mutant of the fixed sample with its test; those whose code has changed are passed by."""
+    """Try each mutant of the fixed sample with its test; skip mutants whose code has changed."""
     found = [
         Trial(mutant, [entry.says], SAMPLE_SECONDS)
         for entry in entries
@@ -141,7 +141,7 @@ def _try(waiting: Sequence[Mutant], results: Results, scratch: Path, options: ar
     imported: list[Trial] = []
     for mutant in waiting:
         is_called = tests.is_called(mutant)
-        # Without a call it needs a new import and a new collection of the tests, so that fewer have to do.
+        # A mutant outside of called functions needs a new import and collection, so it gets fewer tests.
         chosen = tests.within(tests.of(mutant), options.test_seconds / (1 if is_called else 4))
         seconds = sum(map(tests.seconds.__getitem__, chosen))
         (called if is_called else imported).append(Trial(mutant, chosen, seconds, imported=not is_called))
@@ -163,7 +163,7 @@ def _try(waiting: Sequence[Mutant], results: Results, scratch: Path, options: ar
 
 
 def _worker(trials: Sequence[Trial], scratch: Path, told: Told) -> int:
-    """A process that tries its share, since it imports the package from the copy."""
+    """Fork a process that tries these mutants, because it imports the package from the copy; return its id."""
     sys.stdout.flush()
     pid = os.fork()
     if pid:

@@ -1,6 +1,6 @@
-"""Makes `.ns`, a tree of links that shows type checkers the folders under their installed names.
+"""Creates `.ns`, a tree of links that shows type checkers the folders under their installed names.
 
-The import hook of an editable installation is invisible to them. The map is that of pyproject.toml.
+Type checkers cannot see the import hook of an editable installation. The mapping is that of pyproject.toml.
 """
 
 import os
@@ -12,14 +12,17 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def packages(root: Path) -> dict[str, Path]:
-    """The folder of each package by its installed name."""
+    """Return the folder of each package by its installed name."""
     project = tomllib.loads((root / "pyproject.toml").read_text())
     folders: dict[str, str] = project["tool"]["setuptools"]["package-dir"]
     return {name: root / folder for name, folder in folders.items()}
 
 
 def links(root: Path) -> dict[Path, Path]:
-    """Each link (absolute) and its target: a folder, or a file of a package whose subpackages are other folders."""
+    """Return each link (absolute path) and its target.
+
+    The target is a folder, or a file of a package whose subpackages are in other folders.
+    """
     found: dict[Path, Path] = {}
     folders = packages(root)
     for name, folder in folders.items():
@@ -32,7 +35,7 @@ def links(root: Path) -> dict[Path, Path]:
 
 
 def main(root: Path = ROOT) -> int:
-    """Make what is missing and remove what the map no longer has."""
+    """Create missing links and remove those that the mapping no longer has."""
     wanted = links(root)
     for link, target_path in wanted.items():
         link.parent.mkdir(parents=True, exist_ok=True)

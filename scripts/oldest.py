@@ -2,7 +2,7 @@
 
     python scripts/oldest.py [EXTRA ...]
 
-Without arguments the runtime dependencies alone. What an exact requirement pins stays out.
+Without arguments only the runtime dependencies are printed. Requirements with an exact version are left out.
 """
 
 import re
@@ -16,7 +16,10 @@ _LOWER_BOUND = re.compile(r"^([A-Za-z0-9._-]+)\s*>=\s*([0-9][0-9a-zA-Z.]*)")
 
 
 def oldest(requirements: Iterable[str]) -> list[str]:
-    """One constraint for each requirement with a lower bound. A requirement without any bound is a ValueError."""
+    """Return one constraint for each requirement with a lower bound.
+
+    Raises ValueError for a requirement without any bound.
+    """
     found = []
     for requirement in requirements:
         if "==" in requirement:
@@ -29,7 +32,7 @@ def oldest(requirements: Iterable[str]) -> list[str]:
 
 
 def of_project(*extras: str) -> list[str]:
-    """The constraints of the runtime dependencies and of the named extras."""
+    """Return the constraints of the runtime dependencies and of the named extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     requirements = list(project["dependencies"])
     for extra in extras:
@@ -38,7 +41,7 @@ def of_project(*extras: str) -> list[str]:
 
 
 def main(extras: list[str]) -> int:
-    """Print them."""
+    """Print the constraints."""
     print("\n".join(of_project(*extras)))
     return 0
 

@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/ anew: `python scripts/pages.py`."""
+"""Regenerates the generated pages of docs/: `python scripts/pages.py`."""
 
 import subprocess
 import sys
@@ -16,11 +16,11 @@ MODULES: Mapping[str, str] = {
     "control-api.md": "rocketmq_testkit.fixtures.control.page",
     "spark-options.md": "pyspark_rocketmq.options_page",
 }
-"""Pages whose module prints them, besides those that are made here."""
+"""Pages that a module prints; the other pages are made here."""
 
 
 def main() -> int:
-    """Write all of them."""
+    """Write all pages."""
     docs = ROOT / "docs"
     (docs / "config-keys.md").write_text(config_page.page())
     truth = Truth()
@@ -36,12 +36,12 @@ def main() -> int:
 
 
 def test_files() -> list[str]:
-    """The paths of all files of tests, from the root."""
+    """Return the paths of all test files, relative to the root."""
     return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
 
 
 def with_table(page: str, table: list[str]) -> str:
-    """A page with a table in place of the one that has its head; what stands around it stays."""
+    """Replace the table with the same head in a page; the text around the table stays."""
     before, head, rest = page.partition(table[0])
     _, end, after = rest.partition("\n\n")
     if not head or not end:

@@ -1,4 +1,4 @@
-"""Other Pythons of the machine, by their versions."""
+"""Finds other Pythons of the machine by their versions."""
 
 import os
 import subprocess
@@ -8,8 +8,8 @@ _SAY = "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)"
 
 
 def find(version: str) -> Path | None:
-    """The interpreter of a version such as `3.12` if the machine has one, by its name or by pyenv's."""
-    # pyenv hides those that are not chosen behind a program of the same name, which fails.
+    """Return the interpreter of a version such as `3.12`, by its name or from pyenv; None if there is none."""
+    # pyenv hides versions that are not selected behind a program of the same name, which fails.
     environment = {**os.environ, "PYENV_VERSION": version}
     command = [f"python{version}", "-c", _SAY]
     try:

@@ -1,10 +1,10 @@
-"""All that `make test` does after it has made `.venv`: one stage after the other, with times and a verdict.
+"""All that `make test` does after it has made `.venv`: one stage after another, with times and a verdict.
 
     python scripts/stages.py [STAGE ...]
 
-Without names every stage runs. A stage of set-up that fails ends the run, for nothing after it would mean anything; a
-check that fails does not, so that one run tells everything. The exit code is 0 if all is well, 1 if not, 2 for a stage
-that does not exist.
+Without names every stage runs. A failed stage of set-up ends the run, because no later stage would be meaningful. A
+failed check does not, so that one run shows every failure. The exit code is 0 on success, 1 on failure, and 2 for an
+unknown stage.
 """
 
 import json
@@ -26,25 +26,28 @@ ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".reports"
 CASES = REPORTS / "cases.json"
 MATRIX = REPORTS / "scenarios.json"
-"""What the emulator did in all cases, and in all scenarios through every SDK."""
+"""Outcomes of the emulator in all cases, and in all scenarios with every SDK."""
 BUGS = REPORTS / "bugs.txt"
 """Bugs of its own that the emulator reported outside of tests, as in conformance runs; there should be none."""
 WORKERS = os.environ.get("TEST_WORKERS", "2")
 WAITING = str(5 * int(WORKERS) // 2)
-"""Workers for tests that wait for other processes half of their time."""
+"""Number of workers for tests that wait for other processes half of their time."""
 JOBS = str(6 * int(WORKERS))
-"""Scenarios with SDKs mostly wait."""
+"""Number of parallel scenarios with SDKs, which mostly wait."""
 REPEATED_MAX = "3"
-"""Of more than a thousand scenarios and SDKs."""
+"""Maximum number of repeated scenarios, of more than a thousand pairs of scenario and SDK."""
 CASES_SECONDS_MAX = 120.0
 MATRIX_SECONDS_MAX = 1200.0
-"""Twice what is promised of two cores that nobody else uses, for there may be others: a minute, and ten."""
+"""Limits in seconds, twice the promised times of a minute and ten minutes on two idle cores.
+
+The factor is for machines with other load.
+"""
 RUN_SECONDS_MAX = 45 * 60.0
-"""Of a whole run on the build server; a longer one is a bad one."""
+"""Limit in seconds for a whole run on the build server; a longer run fails."""
 MARGIN = 1.75
-"""A stage on the build server may take so many times what the budget allows: one machine took 1.62 times as long."""
+"""Factor by which a stage may exceed its budget on the build server. One machine took 1.62 times as long."""
 LEAST_MARGIN_SECONDS = 180.0
-"""A stage may always take this much longer: on a new machine it downloads packages first."""
+"""Seconds by which a stage may always exceed its budget: on a new machine it downloads packages first."""
 RESERVED: Mapping[str, float] = {
     "fault injection": 180.0,
     "explanations of what a client waits for": 120.0,
@@ -53,43 +56,49 @@ RESERVED: Mapping[str, float] = {
     "the console": 120.0,
     "speed": 120.0,
 }
-"""Seconds of the budget that stages to come will need; with those of STAGES they must fit into RUN_SECONDS_MAX."""
+"""Seconds of the budget reserved for future stages. With those of STAGES they must fit into RUN_SECONDS_MAX."""
 PROTOCOLS = ("tests/remoting", "tests/transport", "tests/grpc_v2")
 ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
-"""Needs nothing but Python; also run with another Python."""
+"""Tests that need only Python. They also run with another Python."""
 USES_LIBRARIES = (*PROTOCOLS, "tests/fixtures")
-"""Also run with the oldest versions of everything. The engine is not: it imports nothing but the standard library."""
+"""Tests that also run with the oldest versions of all libraries.
+
+The engine's tests are not among them because it imports only the standard library.
+"""
 CLIENTS = ("tests/clients",)
-"""Real SDKs and Apache's own tools against the emulator."""
+"""Tests of the emulator with real SDKs and Apache's own tools."""
 SIDECAR = ("tests/sidecar",)
-"""The image: built, started, used, measured."""
+"""Tests of the image: build, start, use and measure it."""
 SPARK = ("spark_tests",)
-"""Spark sessions, one in each worker, against the emulator."""
+"""Tests of the emulator with Spark sessions, one session per worker."""
 WITHOUT_OTHER_STAGES = [f"--ignore={folder}" for folder in (*CLIENTS, *SIDECAR)]
 NEWEST_ALONE = ("test_both_sdks.py", "test_coverage.py", "test_wire.py")
 WITHOUT_NEWEST = [f"--ignore=tests/grpc_v2/{name}" for name in NEWEST_ALONE]
-"""Tests that import the official SDK or protoc, which want the newest protobuf."""
+"""Tests that import the official SDK or protoc, which need the newest protobuf."""
 OLDEST_PYTEST = "7.4.0"
-"""For applications that use the plugin."""
+"""An older pytest, for applications that use the plugin."""
 BEHAVIOUR = ("tests/behaviour",)
-"""What recorded cases hold with the newest libraries; with other ones it has a target of its own."""
+"""Rules that recorded cases verify with the newest libraries. `libraries` verifies them with others."""
 USES_PROTOBUF = ("tests/transport", "tests/grpc_v2")
 MIDDLE_PROTOBUFS = {
     environments.PROTOBUF_5: USES_PROTOBUF,
     environments.PROTOBUF_6: ("tests/emulator", *PROTOCOLS, "tests/fixtures"),
 }
-"""Major versions between the oldest and the newest, which the other stages use; with the tests."""
+"""Environments with major versions of protobuf between the oldest and the newest, and their tests.
+
+The other stages use the oldest and the newest.
+"""
 
 
 class StageFailed(Exception):
-    """A command of a stage ended with another code than 0."""
+    """A command of a stage ended with a code other than 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step: `run` raises StageFailed (or anything else) when it fails. `needed` ends the whole run then.
+    """One step: `run` raises StageFailed or another error if it fails.
 
-    `seconds`: its part of the budget, on two cores that nobody else uses.
+    If the stage is `needed`, a failure ends the whole run. `seconds` is its part of the budget, on two idle cores.
     """
 
     name: str
@@ -101,9 +110,9 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Outcome of a stage; `problem` is empty if it passed. `allowed` is its part of the budget.
+    """Outcome of a stage. `problem` is empty if it passed; `allowed` is its part of the budget.
 
-    `sets_up` is true for stages that install and build: their time depends on what the machine has already.
+    `sets_up` is True for stages that install and build: their time depends on the state of the machine.
     """
 
     name: str
@@ -119,10 +128,10 @@ class Result:
 
 
 def call(*words: str | Path, cwd: Path = ROOT) -> None:
-    """Run a command with its output going where ours goes. Raises StageFailed."""
+    """Run a command with the output of this process. Raises StageFailed."""
     command = [str(word) for word in words]
     print("$", " ".join(command), flush=True)
-    # Every emulator of a stage writes bugs of its own there; the tests' own processes have files of their own.
+    # All emulators of a stage report their own bugs in this file; the tests' processes have files of their own.
     environment = {**os.environ, "ROCKETMQ_TESTKIT_BUG_REPORTS": str(BUGS)}
     done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, check=False, env=environment)
     if done.returncode != 0:
@@ -132,8 +141,8 @@ def call(*words: str | Path, cwd: Path = ROOT) -> None:
 def pytest(report: str, *words: str, python: Path | None = None, workers: str = WORKERS, cwd: Path = ROOT) -> None:
     """Run tests and keep their JUnit file for the verdict.
 
-    The command `pytest`, not `python -m pytest`: the latter puts this folder in front of the path, where our
-    `fixtures` would hide the package of that name.
+    It runs the command `pytest`, not `python -m pytest`. The latter puts this folder first in the import path, where
+    our `fixtures` would hide the package of that name.
     """
     command = (python or Path(sys.executable)).with_name("pytest")
     parallel = ["-n", workers, "--dist", "loadgroup"] if workers != "0" else ["-p", "no:xdist"]
@@ -144,7 +153,7 @@ def pytest(report: str, *words: str, python: Path | None = None, workers: str = 
 
 
 def environment(wanted: environments.Environment) -> Path:
-    """The interpreter of a virtual environment that this run has made. Raises StageFailed."""
+    """Return the interpreter of a virtual environment that this run has made. Raises StageFailed."""
     try:
         return environments.made(wanted)
     except subprocess.CalledProcessError as error:
@@ -152,7 +161,10 @@ def environment(wanted: environments.Environment) -> Path:
 
 
 def existing(folders: Sequence[str]) -> list[str]:
-    """Those that are there. Raises StageFailed when none is: pytest without arguments would run something else."""
+    """Return the folders that exist.
+
+    Raises StageFailed if none does: pytest without arguments would run other tests.
+    """
     found = [folder for folder in folders if (ROOT / folder).is_dir()]
     if not found:
         raise StageFailed(f"there is no {' and no '.join(folders)}")
@@ -160,7 +172,7 @@ def existing(folders: Sequence[str]) -> list[str]:
 
 
 def files_with(marker: str) -> list[str]:
-    """Test files that use a marker, without those of other stages: to collect all files takes half a minute."""
+    """Return test files that use a marker, without those of other stages. Collecting all files takes half a minute."""
     others = tuple(ROOT / folder for folder in (*CLIENTS, *SIDECAR))
     return [
         str(path.relative_to(ROOT))
@@ -173,19 +185,19 @@ def files_with(marker: str) -> list[str]:
 
 
 def run_system() -> None:
-    """Install what Debian has and the machine has not."""
+    """Install missing Debian packages."""
     system.ensure()
 
 
 def run_lint() -> None:
-    """Judge rules and layout."""
+    """Check code with ruff's rules and formatting."""
     ruff = Path(sys.executable).with_name("ruff")
     call(ruff, "check", ".")
     call(ruff, "format", "--check", ".")
 
 
 def run_types() -> None:
-    """Judge the package by its installed name, then what is around it."""
+    """Check types of the package by its installed name, then of the code around it."""
     namespace_links.main()
     mypy = Path(sys.executable).with_name("mypy")
     call(mypy, "-p", "rocketmq_testkit", "-p", "pyspark_rocketmq")
@@ -193,7 +205,7 @@ def run_types() -> None:
 
 
 def run_drivers() -> None:
-    """Build the SDK drivers; what is unchanged comes from the cache."""
+    """Build the SDK drivers; unchanged ones come from the cache."""
     call(sys.executable, "-m", "rocketmq_testkit.conformance.drivers.build")
 
 
@@ -203,17 +215,17 @@ def run_fast() -> None:
 
 
 def run_tests() -> None:
-    """Test all that can share the machine."""
+    """Run all tests that can share the machine."""
     pytest("tests", "-m", "not alone", *WITHOUT_OTHER_STAGES, "tests")
 
 
 def run_alone() -> None:
-    """Test what measures time or changes the network."""
+    """Run tests that measure time or change the network."""
     pytest("alone", "-m", "alone", *files_with("alone"), workers="0")
 
 
 def run_meanwhile() -> None:
-    """Begin to make what is mostly downloads and takes minutes; the stages that need it wait for it."""
+    """Start the steps that mostly download for minutes; stages that need their results wait for them."""
     for name, words in (("base", ("docker/check.py", "--base")), ("environments", ("scripts/environments.py",))):
         with (REPORTS / f"{name}.log").open("wb") as log:
             command = [sys.executable, *words]
@@ -221,9 +233,9 @@ def run_meanwhile() -> None:
 
 
 def run_conformance() -> None:
-    """Hold the emulator against what real brokers did: every case, and every scenario through every SDK."""
+    """Compare the emulator with recorded real brokers: every case, and every scenario with every SDK."""
     command = Path(sys.executable).with_name("rocketmq-conformance")
-    # SDKs lose races of their own, with real brokers too: a few scenarios may need a second attempt, and are told.
+    # SDKs have races of their own, with real brokers as well. A few scenarios may need a second attempt.
     repeated = ("--attempts", "2", "--repeated-max", REPEATED_MAX)
     matrix = ("-k", "scenarios", "--sdk", "all", "--jobs", JOBS, *repeated)
     problems = []
@@ -242,7 +254,7 @@ def run_conformance() -> None:
 
 
 def took_too_long(findings: Path, seconds_max: float) -> list[str]:
-    """Print how long a conformance run took; a sentence if it was too long."""
+    """Print the duration of a conformance run; return a sentence if it was too long."""
     if not findings.is_file():
         return []
     content = json.loads(findings.read_text())
@@ -252,7 +264,7 @@ def took_too_long(findings: Path, seconds_max: float) -> list[str]:
 
 
 def run_clients() -> None:
-    """Test with every real SDK; what measures time has the machine for itself."""
+    """Test with every real SDK; tests that measure time run alone."""
     pytest("clients", "-m", "not alone", *existing(CLIENTS), workers=WAITING)
     pytest("clients-alone", "-m", "alone", *existing(CLIENTS), workers="0")
 
@@ -270,12 +282,12 @@ def run_spark() -> None:
 
 def run_sidecar() -> None:
     """Build, start and use the image."""
-    # -s: the figures of the image belong into the log.
+    # -s: the log shows the figures of the image.
     pytest("sidecar", "-s", *existing(SIDECAR), workers="0")
 
 
 def run_oldest() -> None:
-    """Test with the oldest versions that are allowed, then the plugin with an older pytest than our own tests need."""
+    """Test with the oldest allowed versions, then the plugin with a pytest older than our own tests need."""
     python = environment(environments.OLDEST)
     pytest("oldest", "-m", "not alone", *WITHOUT_NEWEST, *existing(USES_LIBRARIES), python=python)
     call(python, "-m", "pip", "install", "--quiet", f"pytest=={OLDEST_PYTEST}")
@@ -283,7 +295,7 @@ def run_oldest() -> None:
 
 
 def run_spark_oldest() -> None:
-    """Test the Spark connector with the oldest Spark and Arrow that are allowed."""
+    """Test the Spark connector with the oldest allowed Spark and Arrow."""
     pytest("spark-oldest", *existing(SPARK), python=environment(environments.SPARK_OLDEST))
 
 
@@ -295,9 +307,9 @@ def run_protobuf() -> None:
 
 
 def run_libraries() -> None:
-    """Test each behaviour through both protocols with the oldest libraries and those between."""
+    """Test each rule with both protocols, with the oldest libraries and those in between."""
     for wanted in (environments.OLDEST, *MIDDLE_PROTOBUFS):
-        # Rules that go straight into the engine meet no library, as its own tests.
+        # Rules that call the engine directly use no library, as the engine's own tests.
         others = ("-m", "not alone", "--entrances=remoting,grpc", *existing(BEHAVIOUR))
         pytest(f"{wanted.name}-behaviour", *others, python=environment(wanted))
 
@@ -318,40 +330,40 @@ STAGES: tuple[Stage, ...] = (
     Stage("oldest", "oldest allowed dependencies", run_oldest, 55),
     Stage("protobuf", "protobuf 5 and 6, newer Pythons", run_protobuf, 59),
 )
-"""All stages in their order, with the budget: 26 minutes.
+"""All stages in their order, with a budget of 26 minutes.
 
-`tests`, `alone`, `conformance` and `clients` come from 2026-11-26: Python 3.11 on two cores of an Intel Xeon, where the
-scenarios of `conformance`, which had not changed, took 1.5 times as long as when the budget was made. The seconds are
-divided by that. `tests` is an estimate: it took 700 s there, and about 240 s were cut afterwards.
+The seconds of `tests`, `alone`, `conformance` and `clients` were measured on 2026-11-26, with Python 3.11 on two cores
+of an Intel Xeon. The unchanged scenarios of `conformance` took 1.5 times as long there as when the budget was made, so
+the seconds are divided by 1.5. `tests` is an estimate: it took 700 s there, and about 240 s were cut afterwards.
 """
 ON_REQUEST = (
     Stage("fast", "engine, protocols and host", run_fast, 120),
     Stage("libraries", "behaviour with oldest dependencies and other protobufs", run_libraries, 300),
     Stage("spark-oldest", "the oldest Spark that is allowed", run_spark_oldest, 600),
 )
-"""Stages that only run when they are named."""
+"""Stages that run only when they are named."""
 
 
 def main(names: Sequence[str]) -> int:
-    """Run the named stages, or all of STAGES, and print what became of them."""
+    """Run the named stages, or all of STAGES, and print their results."""
     known = {stage.name: stage for stage in (*STAGES, *ON_REQUEST)}
     unknown = [name for name in names if name not in known]
     if unknown:
         print(f"there is no stage {', '.join(unknown)}; known are {', '.join(known)}", file=sys.stderr)
         return 2
     begin = time.monotonic()
-    # A run starts hundreds of Pythons; with this set, as in containers, each compiles the whole package anew.
+    # A run starts hundreds of Pythons. With this variable, set in containers, each compiles the whole package again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir()
     results = run([known[name] for name in names] if names else STAGES)
-    # On the build server, which runs nothing else; by hand the machine may be anybody's.
+    # The limit applies on the build server, which runs nothing else. Other machines may have other load.
     limit = None if names or "CI" not in os.environ else RUN_SECONDS_MAX
     return conclude(results, time.monotonic() - begin, limit)
 
 
 def run(stages: Iterable[Stage]) -> list[Result]:
-    """Run stages in order; ends early after a needed one that failed."""
+    """Run stages in order. A needed stage that fails ends the run."""
     results = []
     for stage in stages:
         print(f"\n--- {stage.name}: {stage.what}", flush=True)
@@ -369,9 +381,9 @@ def run(stages: Iterable[Stage]) -> list[Result]:
 
 
 def conclude(results: Sequence[Result], seconds: float, limit: float | None = None) -> int:
-    """Print the times of stages, the verdict over all tests and the closing line; return the exit code.
+    """Print the times of stages, the verdict on all tests and the closing line; return the exit code.
 
-    A run of more than `limit` seconds is a bad one, and then so is a stage that exceeds its budget by the margin.
+    A run of more than `limit` seconds fails. With a limit, a stage that exceeds its budget by the margin fails as well.
     """
     print("\n--- stages: seconds used, of the budget", flush=True)
     for result in results:

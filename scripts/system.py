@@ -1,7 +1,7 @@
-"""Makes sure of the programs that tests need from outside Python.
+"""Ensures that programs from outside Python, which tests need, are installed.
 
-What Debian packages recent enough is installed when it is missing (as root, or through sudo where that asks nothing);
-for the rest there is a sentence that says what to do.
+If Debian packages a recent enough version, a missing program is installed, as root or through sudo without password.
+For other programs the error says what to do.
 """
 
 import os
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 
 class MissingProgram(Exception):
-    """Something is missing and cannot be installed here; the text says what to do."""
+    """A program is missing and cannot be installed here; the text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program, the Debian packages that bring it, and the oldest version that will do (empty: any).
+    """A program, the Debian packages that contain it, and its oldest usable version (empty: any).
 
-    `version` is the command that prints the version. Without packages it has to be there already.
+    `version` is the command that prints the version. A program without packages must already be installed.
     """
 
     name: str
@@ -49,14 +49,14 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+|\d+")
 
 
 def lacking(programs: Iterable[Program] = PROGRAMS) -> list[Program]:
-    """Those that are not on the path."""
+    """Return the programs that are not on the path."""
     return [program for program in programs if shutil.which(program.name) is None]
 
 
 def version_of(program: Program) -> tuple[int, ...]:
-    """The version that the program on the path tells. Raises MissingProgram when it tells none."""
+    """Return the version that the program on the path prints. Raises MissingProgram if it prints none."""
     done = subprocess.run(program.version, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    # Some print it on standard error.
+    # Some programs print it to standard error.
     found = _VERSION.search(done.stdout + done.stderr)
     if done.returncode != 0 or found is None:
         raise MissingProgram(f"{' '.join(program.version)} does not say its version")
@@ -71,7 +71,7 @@ def install(packages: list[str]) -> None:
         )
     before = [] if os.geteuid() == 0 else ["sudo", "-n"]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    # The lists of a fresh machine are empty or old; an old one names packages that are no longer there.
+    # The package lists of a fresh machine are empty or outdated; an outdated list names packages that no longer exist.
     for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", *packages]):
         try:
             subprocess.run([*before, *command], env=environment, stdin=subprocess.DEVNULL, check=True)
@@ -80,7 +80,7 @@ def install(packages: list[str]) -> None:
 
 
 def ensure(programs: Iterable[Program] = PROGRAMS) -> None:
-    """Install what is missing, then check every version. Raises MissingProgram."""
+    """Install missing programs, then check every version. Raises MissingProgram."""
     programs = tuple(programs)
     missing = lacking(programs)
     by_hand = [program.name for program in missing if not program.packages]
@@ -100,7 +100,7 @@ def ensure(programs: Iterable[Program] = PROGRAMS) -> None:
 
 
 def main() -> int:
-    """Ensure all of them; exit code 1 with one sentence when that fails."""
+    """Ensure all programs; return exit code 1 with one sentence if that fails."""
     try:
         ensure()
     except MissingProgram as error:

@@ -1,4 +1,4 @@
-"""Reads what test runs leave behind: totals, failures, skips that nobody expects, and one closing line."""
+"""Reads the reports of test runs: totals, failures, unexpected skips, and one closing line."""
 
 import json
 import xml.etree.ElementTree as ElementTree
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 EXPECTED_SKIPS: frozenset[str] = frozenset()
-"""Tests that may be skipped, as `module::test`. Each needs a reason here; a missing toolchain is none."""
+"""Tests that may be skipped, as `module::test`. Each needs a reason here; a missing toolchain is not a reason."""
 
 
 @dataclass
 class Verdict:
-    """What became of all tests of one or several runs; `skipped` maps each to its reason."""
+    """The results of all tests of one or several runs. `skipped` maps each test to its reason."""
 
     passed: int = 0
     failed: list[str] = field(default_factory=list)
@@ -22,16 +22,16 @@ class Verdict:
 
     @property
     def unexpected(self) -> dict[str, str]:
-        """The skips that are not in EXPECTED_SKIPS."""
+        """The skipped tests that are not in EXPECTED_SKIPS."""
         return {name: why for name, why in self.skipped.items() if name not in EXPECTED_SKIPS}
 
     @property
     def good(self) -> bool:
-        """Something passed, nothing failed, and nothing was skipped unexpectedly."""
+        """True if a test passed, none failed, and none was skipped unexpectedly."""
         return self.passed > 0 and not self.failed and not self.unexpected
 
     def line(self, seconds: float | None = None) -> str:
-        """The closing line, in pytest's own form."""
+        """Return the closing line in pytest's own form."""
         counts = (
             (len(self.failed), "failed"),
             (self.passed, "passed"),
@@ -43,7 +43,7 @@ class Verdict:
 
 
 def read(files: Iterable[Path]) -> Verdict:
-    """The verdict over JUnit files as pytest writes them. A file that is not one is an error."""
+    """Return the verdict on JUnit files as pytest writes them. Raises ElementTree.ParseError for other files."""
     verdict = Verdict()
     for file in files:
         for case in ElementTree.parse(file).getroot().iter("testcase"):
@@ -52,9 +52,9 @@ def read(files: Iterable[Path]) -> Verdict:
 
 
 def unexpected_outcomes(file: Path) -> Iterator[str]:
-    """Lines that say which outcomes of a conformance run were not expected, so that the end of a log tells it.
+    """Yield lines for the unexpected outcomes of a conformance run, so that the end of a log shows them.
 
-    Those that were expected at another attempt only are told as well.
+    Outcomes that were expected only at a later attempt are listed as well.
     """
     if not file.is_file():
         return

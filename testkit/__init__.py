@@ -1,7 +1,7 @@
-"""The names that users import: `from rocketmq_testkit import Emulator`.
+"""Public names for users: `from rocketmq_testkit import Emulator`.
 
-Importing the package loads nothing; a name loads its module when it is first used, because pytest imports the package
-in every run of an environment that has it.
+Importing the package loads no other module. Each name loads its module at its first use, because pytest imports the
+package in every run of an environment that has it installed.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a checker would take any name for one that is there
+if not TYPE_CHECKING:  # with __getattr__ in sight, a type checker would accept misspelled names
 
     def __getattr__(name: str) -> Any:
         """Import a public name when it is first used."""
@@ -58,5 +58,5 @@ if not TYPE_CHECKING:  # a checker would take any name for one that is there
 
 
 def __dir__() -> list[str]:
-    """List public names that are not loaded yet, too."""
+    """List all names, including public ones that are not loaded yet."""
     return sorted({*globals(), *__all__})

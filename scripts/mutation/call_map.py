@@ -1,7 +1,7 @@
-"""The tests of each function, kept from run to run for test files that have not changed.
+"""The tests that call each function, cached between runs for unchanged test files.
 
-A change of the code makes it a little wrong: a mutant may then be tried with fewer tests than call its function, and
-counts as survived if those do not kill it.
+After a change of the code the map is slightly wrong. A mutant may then be tried with fewer tests than call its
+function, and counts as survived if those do not kill it.
 """
 
 import json
@@ -19,7 +19,7 @@ TRANSPORT = (
     "metadata protocol request_head stream_table"
 )
 PAGES = "tests/project/test_pages.py"
-"""What the import executes is declarations, for a good part, and the generated pages show these."""
+"""Tests of the generated pages, which show most of the declarations that an import executes."""
 TESTS = (
     "tests/emulator",
     "tests/remoting",
@@ -32,7 +32,7 @@ TESTS = (
 
 
 class CallMap:
-    """The tests of each function, and the processor time of each test in seconds."""
+    """The tests that call each function, and the processor time of each test in seconds."""
 
     def __init__(self, tree: Path, file: Path, tests: Sequence[str] = TESTS) -> None:
         self._tree, self._file = tree, file
@@ -46,11 +46,11 @@ class CallMap:
 
     @property
     def missing(self) -> list[str]:
-        """Test files that have not been measured as they are now."""
+        """Test files without a measurement of their current content."""
         return [name for name, state in self._states.items() if self._files.get(name, {}).get("state") != state]
 
     def add(self, measured: Mapping[str, tuple[float, list[str]]], files: Iterable[str]) -> None:
-        """Keep what was measured of test files."""
+        """Store the measurements of test files."""
         for name in files:
             tests = {test: found for test, found in measured.items() if _file_of(test) == name}
             self._files[name] = {"state": self._states[name], "tests": tests}
@@ -73,10 +73,10 @@ class CallMap:
                     self._by_file[place.partition(":")[0]].add(test)
 
     def of(self, mutant: Mutant) -> list[str]:
-        """The tests that a mutant may fail, those first that are likely and quick.
+        """Return the tests that may fail with a mutant, likely and quick ones first.
 
-        For what the import executes, and for what no test calls, these are the tests that call something of the file,
-        those of the generated pages, then all others.
+        If no test calls the function, or the import executes the mutant, the order is: tests that call other functions
+        of the file, tests of the generated pages, all other tests.
         """
         if self.is_called(mutant):
             return self._ordered(mutant, self._by_function[f"{mutant.file}:{mutant.function}"])
@@ -85,7 +85,7 @@ class CallMap:
         return list(dict.fromkeys([*near, *pages, *self._ordered(mutant, self.seconds)]))
 
     def is_called(self, mutant: Mutant) -> bool:
-        """True if a test calls the function that a mutant is in, or one that this function has made."""
+        """Return True if a test calls the function of a mutant, or a function created by it."""
         return bool(mutant.function) and f"{mutant.file}:{mutant.function}" in self._by_function
 
     def _ordered(self, mutant: Mutant, names: Iterable[str]) -> list[str]:
@@ -101,7 +101,7 @@ class CallMap:
         return sorted(found, key=keys.__getitem__)
 
     def within(self, tests: Sequence[str], seconds: float) -> list[str]:
-        """The first of the tests, as many as take so much processor time, but one in any case."""
+        """Return the first tests that fit into this processor time, but at least one."""
         chosen: list[str] = []
         spent = 0.0
         for name in tests:
@@ -112,7 +112,7 @@ class CallMap:
 
 
 def measured(out: Path) -> Mapping[str, tuple[float, list[str]]]:
-    """What the plugin of `reached` has written. Raises FileNotFoundError if it has written nothing."""
+    """Return the results that the plugin of `reached` has written. Raises FileNotFoundError if there are none."""
     return reached.read(out)
 
 
@@ -121,7 +121,7 @@ def _test_files(place: Path) -> Iterable[Path]:
 
 
 def _words(file: str) -> set[str]:
-    """The words in the name of a file, without the s of plurals."""
+    """Return the words in the name of a file, without the s of plurals."""
     return {word.rstrip("s") for word in Path(file).stem.split("_")} - {"test"}
 
 

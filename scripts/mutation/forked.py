@@ -1,4 +1,4 @@
-"""An action in a fork of this process, with limits on its time and memory, and the verdict on the mutant in it."""
+"""Runs an action in a fork of this process, with limits on time and memory, and judges the mutant in it."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NoReturn
 
 SECONDS_FREE, FACTOR = 6.0, 4.0
-"""Processor time that tests may take with a mutant: this, and so many times what they take without."""
+"""Limit of processor time with a mutant: these seconds plus the factor times the seconds without a mutant."""
 PATIENCE = 20.0
-"""Wall time, in times of that processor time: a busy machine is no endless loop."""
+"""Limit of wall time as a multiple of that processor time, so that a busy machine does not count as an endless loop."""
 MEMORY_MAX = 4 << 30
 OTHER_ENDS = ("import", "time", "crash")
-"""Ends of a mutant that no test reports: nothing can be imported, it runs for ever, the interpreter dies."""
+"""Ends of a mutant that no test reports: failed imports, exceeded limits, a crash of the interpreter."""
 
 
 class Fate(Enum):
@@ -38,11 +38,14 @@ class Verdict:
 
 
 Action = Callable[[], str | None]
-"""Runs tests and returns the id of the first that fails, "import" if they cannot be run, None if all pass."""
+"""Runs tests. Returns the id of the first failed test, "import" if they cannot be run, None if all pass."""
 
 
 def judged(action: Action, seconds: float, log: Path) -> Verdict:
-    """Fork, run the action there, and judge. Without a mutant the tests take so many seconds; `log` has the output."""
+    """Run the action in a fork and judge the mutant.
+
+    `seconds` is the processor time of the tests without a mutant. `log` receives the output.
+    """
     allowed = int(SECONDS_FREE + FACTOR * seconds)
     begun = time.monotonic()
     reading, writing = os.pipe()
@@ -64,7 +67,7 @@ def judged(action: Action, seconds: float, log: Path) -> Verdict:
 
 
 def _ended(pid: int, deadline: float) -> bool:
-    """True if a child ended before its limits. Its whole process group is gone afterwards."""
+    """Return True if a child ended within its limits. Its whole process group is killed afterwards."""
     pause, status = 0.002, None
     while status is None and time.monotonic() < deadline:
         found, raw = os.waitpid(pid, os.WNOHANG)
@@ -91,7 +94,7 @@ def _child(action: Action, allowed: int, log: Path, writing: int) -> NoReturn:
         resource.setrlimit(resource.RLIMIT_CPU, (allowed, allowed + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
         failed = action()
-    except BaseException as error:  # whatever a mutant does, the parent must learn of it
+    except BaseException as error:  # the parent needs a result for any error of a mutant
         print(f"{type(error).__name__}: {error}", flush=True)
     finally:
         os.write(writing, json.dumps(failed).encode())

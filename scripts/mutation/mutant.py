@@ -6,10 +6,11 @@ from hashlib import sha256
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mutant:
-    """`new` replaces the bytes from `begin` to `end`, which are in line `line` (from 1) and now are `old`.
+    """A change that replaces the bytes `old` from `begin` to `end`, in line `line` (from 1), by `new`.
 
-    `scope` is the qualified name of the function or class around it, empty at the level of the module; `function` that
-    of the outermost function, empty for what the import executes. `number` counts those that are alike in a scope.
+    `scope` is the qualified name of the surrounding function or class, empty at the level of the module. `function` is
+    that of the outermost function, empty for code that the import executes. `number` distinguishes equal changes in a
+    scope.
     """
 
     file: str
@@ -25,14 +26,14 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """Name it without line numbers, so that changes elsewhere in the file do not matter."""
+        """An id without line numbers, so that changes elsewhere in the file do not affect it."""
         text = "\0".join((self.file, self.scope, self.operator, self.old, self.new))
         if self.number:
             text += f"\0{self.number}"
         return sha256(text.encode()).hexdigest()[:12]
 
     def applied(self, source: bytes) -> bytes:
-        """The file with the change."""
+        """Return the source with the change."""
         return source[: self.begin] + self.new.encode() + source[self.end :]
 
     def __str__(self) -> str:
@@ -40,6 +41,6 @@ class Mutant:
 
 
 def _short(text: str) -> str:
-    """At most 100 characters on one line."""
+    """Shorten a text to at most 100 characters on one line."""
     line = " ".join(text.split())
     return line if len(line) <= 100 else f"{line[:97]}..."

@@ -1,4 +1,4 @@
-"""Mutants named in files by people: those that nobody can notice, and the fixed sample of the build server.
+"""Mutants that people name in files: equivalent mutants, and the fixed sample of the build server.
 
 [[equivalent]]               # tests/mutants/equivalent.toml
 file = "emulator/pull/pull_service.py"
@@ -20,7 +20,7 @@ _PLACE = ("file", "scope", "old", "new", "number")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A mutant by its place and texts, wherever its line is, and a reason or the id of a test."""
+    """A mutant identified by its scope and texts, not by its line, with a reason or the id of a test."""
 
     file: str
     scope: str
@@ -30,16 +30,16 @@ class Named:
     says: str
 
     def is_meant(self, mutant: Mutant) -> bool:
-        """True if it is this mutant."""
+        """Return True if the entry names this mutant."""
         return all(getattr(mutant, name) == getattr(self, name) for name in _PLACE)
 
 
 class NamedError(ValueError):
-    """An entry that does not say what it has to."""
+    """An entry has wrong or empty fields."""
 
 
 def read(file: Path, table: str, field: str) -> list[Named]:
-    """All entries of a table. Raises NamedError for one with other fields, or with nothing to say."""
+    """Return all entries of a table. Raises NamedError if an entry has other fields or an empty text."""
     found = []
     wanted = {*_PLACE, field}
     for at, entry in enumerate(tomllib.loads(file.read_text()).get(table, ()), 1):
@@ -54,11 +54,11 @@ def read(file: Path, table: str, field: str) -> list[Named]:
 
 
 def said(mutant: Mutant, entries: Iterable[Named]) -> str | None:
-    """What the entries say about a mutant; None if it is not among them."""
+    """Return the reason or test of a mutant's entry; None if it has no entry."""
     return next((entry.says for entry in entries if entry.is_meant(mutant)), None)
 
 
 def stale(entries: Iterable[Named], mutants: Iterable[Mutant]) -> list[Named]:
-    """Entries whose mutant does not exist any more, because the code has changed."""
+    """Return the entries whose mutant no longer exists because the code has changed."""
     present = {tuple(getattr(mutant, name) for name in _PLACE) for mutant in mutants}
     return [entry for entry in entries if tuple(getattr(entry, name) for name in _PLACE) not in present]

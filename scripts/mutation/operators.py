@@ -1,7 +1,8 @@
-"""Mutants of a file, found in its syntax tree. Each changes the text of one expression or statement.
+"""Finds the mutants of a file in its syntax tree. Each mutant changes the text of one expression or statement.
 
-Not changed, because no rule is in it or because any change stops the import: annotations and type aliases, docstrings,
-f-strings (their positions are not exact before Python 3.12), `assert`, imports, and blocks for type checkers.
+Some parts are never changed, because they hold no rule or because any change breaks the import: annotations and type
+aliases, docstrings, `assert`, imports, and blocks for type checkers. F-strings are skipped as well because their
+positions are not exact before Python 3.12.
 """
 
 import ast
@@ -50,7 +51,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def mutants(file: str, source: bytes) -> list[Mutant]:
-    """All mutants of a file in the order of its text, none of them twice."""
+    """Return all mutants of a file in the order of its text, without duplicates."""
     finder = _Finder(file, source)
     finder.visit(ast.parse(source))
     alike: Counter[tuple[str, ...]] = Counter()
@@ -74,7 +75,7 @@ class _Finder(ast.NodeVisitor):
         self._scope: list[str] = []
         self._function = self._outer = ""
 
-    # walking
+    # Tree traversal.
 
     def visit(self, node: ast.AST) -> None:
         """Find the mutants of a node, then those of its children."""
@@ -95,7 +96,7 @@ class _Finder(ast.NodeVisitor):
                     self._enter(child)
 
     def _visit_defaults(self, node: ast.arguments) -> None:
-        """Defaults are executed by the definition of a function, not by its calls."""
+        """Visit defaults as code of the surrounding scope, because the definition of a function executes them."""
         before, self._function = self._function, self._outer
         for default in (*node.defaults, *filter(None, node.kw_defaults)):
             self._enter(default)
@@ -115,13 +116,13 @@ class _Finder(ast.NodeVisitor):
         self._function, self._outer = before
 
     def _is_passive(self, parent: ast.AST, child: ast.AST) -> bool:
-        """True for docstrings and for what makes types at the level of a module."""
+        """Return True for docstrings and for expressions that create types at the level of a module."""
         if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
             return True
         if isinstance(parent, ast.Module) and isinstance(child, ast.Assign | ast.AnnAssign):
             return self._makes_type(child)
         if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "key":
-            return isinstance(child, ast.Constant) and isinstance(child.value, str)  # the sentence about a key
+            return isinstance(child, ast.Constant) and isinstance(child.value, str)  # the description of a key
         return isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id in _TYPE_MAKERS
 
     def _makes_type(self, node: ast.Assign | ast.AnnAssign) -> bool:
@@ -144,7 +145,7 @@ class _Finder(ast.NodeVisitor):
             place = ".".join(self._scope), self._function
             self.found.append(Mutant(self._file, node.lineno, begin, end, operator, old, new, *place))
 
-    # operators: (name, node, text that replaces it)
+    # Operators: yield the name, the node, and the text that replaces it.
 
     def _of_Compare(self, node: ast.Compare) -> Iterator[tuple[str, ast.AST, str]]:
         for index, operator in enumerate(node.ops):
@@ -193,7 +194,7 @@ class _Finder(ast.NodeVisitor):
 
     @staticmethod
     def _condition(test: ast.expr) -> Iterator[tuple[str, ast.AST, str]]:
-        """The opposite, unless an operator of its own makes that."""
+        """Yield the negation of a condition, unless a comparison operator already does."""
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             return
         if not (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)):
@@ -219,7 +220,10 @@ class _Finder(ast.NodeVisitor):
             yield "removed statement", node, "pass"
 
     def _of_Assign(self, node: ast.Assign) -> Iterator[tuple[str, ast.AST, str]]:
-        """Local names stay: without them the next line ends in a NameError, which tells nothing."""
+        """Remove assignments to attributes and items.
+
+        Local names stay: without them the next line raises a NameError, which proves nothing.
+        """
         if self._scope and all(isinstance(each, ast.Attribute | ast.Subscript) for each in node.targets):
             yield "removed statement", node, "pass"
 
@@ -240,7 +244,7 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node.func, ast.Name) and node.func.id in _TWINS:
             twin = ast.Name(_TWINS[node.func.id])
             yield "min/max", node, _text(ast.Call(twin, node.args, node.keywords))
-            return  # they do not mind the order of their arguments
+            return  # their arguments have no order
         for index, (first, second) in enumerate(pairwise(node.args)):
             if isinstance(first, ast.Starred) or isinstance(second, ast.Starred):
                 continue
@@ -253,6 +257,6 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _text(node: ast.expr) -> str:
-    """The text of an expression, which may stand anywhere."""
+    """Return the text of an expression with parentheses where they may be needed."""
     text = ast.unparse(node)
     return text if isinstance(node, ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript) else f"({text})"

@@ -1,4 +1,4 @@
-"""A mutant put into functions that are already imported: they get the code of the changed text."""
+"""Applies a mutant to functions that are already imported, by giving them the code of the changed source."""
 
 import gc
 from collections import defaultdict
@@ -10,7 +10,7 @@ Functions = Mapping[str, Sequence[FunctionType]]
 
 
 def functions() -> Functions:
-    """Find them. Objects of a process that called `gc.freeze` are not found any more."""
+    """Return all functions. After `gc.freeze` the process does not find its older objects any more."""
     found: dict[str, list[FunctionType]] = defaultdict(list)
     for each in gc.get_objects():
         if type(each) is FunctionType:
@@ -19,13 +19,13 @@ def functions() -> Functions:
 
 
 def replace(alive: Sequence[FunctionType], path: str, before: bytes, after: bytes) -> int:
-    """Give functions of a file their code of the text `after`; returns how many have another now."""
+    """Give functions of a file their code from the source `after`; return the number of changed functions."""
     old, new = (dict(_named(compile(text, path, "exec", dont_inherit=True))) for text in (before, after))
     changed = {name: code for name, code in old.items() if name in new and new[name] != code}
     count = 0
     for function in alive:
         for name, code in changed.items():
-            # Nested functions that exist already are changed, too; the others come from their changed surroundings.
+            # Existing nested functions are changed as well; new ones are created by their changed outer function.
             if function.__code__ == code and len(new[name].co_freevars) == len(code.co_freevars):
                 function.__code__ = new[name]
                 count += 1
@@ -34,7 +34,7 @@ def replace(alive: Sequence[FunctionType], path: str, before: bytes, after: byte
 
 
 def _named(code: CodeType) -> Iterator[tuple[tuple[str, int, int], CodeType]]:
-    """The code of all functions in it, by name, line and number among those alike."""
+    """Yield the code of all nested functions, by name, line and number among equal ones."""
     numbers: dict[tuple[str, int], int] = defaultdict(int)
     waiting = [code]
     while waiting:

@@ -1,7 +1,7 @@
-"""Which test calls which functions, and how much processor time each test takes.
+"""Records the functions that each test calls, and the processor time of each test.
 
-A probe stands in the place of each function's code. Its first call in a test is noted, and puts the code back; so it
-costs next to nothing, while tracing lines makes tests several times slower. Probes are set again before the next test.
+A probe replaces the code of each function. The first call in a test is recorded and restores the code. This costs
+almost nothing, while tracing lines makes tests several times slower. All probes are set again before the next test.
 """
 
 import json
@@ -18,7 +18,7 @@ from . import patch
 
 
 class Probe:
-    """Notes the first call of a function."""
+    """Records the first call of a function."""
 
     def __init__(self, function: FunctionType, place: str, note: Callable[["Probe"], None]) -> None:
         self.place = place
@@ -27,11 +27,11 @@ class Probe:
         self._own = _probing(len(self._code.co_freevars), self._call)
 
     def set(self) -> None:
-        """Stand in for the code of the function."""
+        """Replace the code of the function by the probe."""
         self._function.__code__ = self._own
 
     def unset(self) -> None:
-        """Put the code back."""
+        """Restore the code of the function."""
         self._function.__code__ = self._code
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
@@ -42,7 +42,7 @@ class Probe:
 
 @cache
 def _template(cells: int) -> CodeType:
-    """The code of a function with so many free variables, for Python demands as many as before."""
+    """Return the code of a function with `cells` free variables: a replacement must have as many as the original."""
     names = [f"cell{number}" for number in range(cells)]
     lines = [
         f"def outer({', '.join(names)}):",
@@ -64,7 +64,7 @@ def _probing(cells: int, call: Callable[..., Any]) -> CodeType:
 
 
 class Reached:
-    """A plugin that writes, for each test that passed, its seconds and its functions."""
+    """A pytest plugin that writes the seconds and the called functions of each passed test."""
 
     def __init__(self, tree: Path, functions: patch.Functions, out: Path) -> None:
         self._out = out
@@ -80,7 +80,7 @@ class Reached:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Run one test, with the fixtures that are set up for it."""
+        """Run one test with probes set; this includes its fixtures."""
         for probe in self._called or self._probes:
             probe.set()
         self._called.clear()
@@ -92,16 +92,16 @@ class Reached:
             self._found[item.nodeid] = spent, sorted({probe.place for probe in self._called})
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember tests that fail without any mutant: they prove nothing."""
+        """Record tests that fail without a mutant, which prove nothing."""
         if report.failed:
             self._failed.add(report.nodeid)
 
     def write(self) -> None:
-        """Write what was found."""
+        """Write the results."""
         self._out.write_text(json.dumps({name: self._found[name] for name in self._found if name not in self._failed}))
 
 
 def read(file: Path) -> Mapping[str, tuple[float, list[str]]]:
-    """What a plugin has written."""
+    """Read the results that the plugin has written."""
     found: dict[str, tuple[float, list[str]]] = json.loads(file.read_text())
     return found

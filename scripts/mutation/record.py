@@ -1,8 +1,8 @@
 """The record of a run: counts and score of each room, and every mutant that was not killed.
 
     {"date": "2026-11-26", "commit": "933efcf...", "seed": 1, "mutants": 320,
-     "rooms": {"emulator: pull": {"killed": 19, "survived": 1, "equivalent": 2, "score": 95.0}, ...},
-     "survived": ["..."], "equivalent": ["..."]}
+    "rooms": {"emulator: pull": {"killed": 19, "survived": 1, "equivalent": 2, "score": 95.0}, ...},
+    "survived": ["..."], "equivalent": ["..."]}
 
 The score is the share of killed mutants among those that are not equivalent, in percent.
 """
@@ -18,12 +18,12 @@ from .forked import Fate, Verdict
 from .mutant import Mutant
 
 MUTANTS_MIN, SCORE_MIN = 300, 95.0
-"""Of a run that is recorded."""
+"""Minimum number of mutants and minimum score of a recorded run."""
 
 
 @dataclass(slots=True)
 class RoomCounts:
-    """Mutants of one room."""
+    """Counts of mutants in one room."""
 
     killed: int = 0
     survived: int = 0
@@ -31,21 +31,21 @@ class RoomCounts:
 
     @property
     def score(self) -> float:
-        """Percent killed; 100 if there is none to kill."""
+        """The percentage of killed mutants; 100 if all are equivalent or there is none."""
         wanted = self.killed + self.survived
         return round(100 * self.killed / wanted, 1) if wanted else 100.0
 
 
 @dataclass(slots=True)
 class Report:
-    """What became of the mutants of a run."""
+    """The results of a run."""
 
     rooms: dict[str, RoomCounts] = field(default_factory=dict)
     survived: list[str] = field(default_factory=list)
     equivalent: list[str] = field(default_factory=list)
 
     def add(self, room: str, mutant: Mutant, verdict: Verdict, reason: str | None) -> None:
-        """Count a mutant; one with a reason to be equivalent must have survived."""
+        """Count a mutant. A mutant that was not killed is equivalent if it has a reason, else it survived."""
         counts = self.rooms.setdefault(room, RoomCounts())
         if verdict.fate is Fate.KILLED:
             counts.killed += 1
@@ -58,7 +58,7 @@ class Report:
 
     @property
     def total(self) -> RoomCounts:
-        """All rooms together."""
+        """The counts of all rooms together."""
         each = self.rooms.values()
         return RoomCounts(
             sum(room.killed for room in each),
@@ -67,7 +67,7 @@ class Report:
         )
 
     def lines(self) -> Iterable[str]:
-        """A table, and the mutants that survived."""
+        """Yield a table, and the mutants that survived."""
         yield f"{'room':32} killed survived equivalent  score"
         for name, room in [*sorted(self.rooms.items()), ("all", self.total)]:
             yield f"{name:32} {room.killed:6} {room.survived:8} {room.equivalent:10} {room.score:5.1f}%"
@@ -76,7 +76,7 @@ class Report:
             yield from (f"  {each}" for each in sorted(self.survived))
 
     def form(self, date: str, commit: str, seed: int) -> dict[str, Any]:
-        """The record."""
+        """Return the record as it is written to JSON."""
         total = self.total
         return {
             "date": date,
@@ -91,12 +91,12 @@ class Report:
 
 
 def write(file: Path, form: Mapping[str, Any]) -> None:
-    """Write a record."""
+    """Write a record to a file."""
     file.write_text(json.dumps(form, indent=2) + "\n")
 
 
 def problems(form: Mapping[str, Any], rooms: Iterable[str]) -> list[str]:
-    """Everything that is wrong with a record, one sentence each."""
+    """Return every error of a record, one sentence each."""
     found = []
     for name, pattern in (("date", r"\d{4}-\d\d-\d\d"), ("commit", r"[0-9a-f]{40}"), ("seed", r"\d+")):
         if not re.fullmatch(pattern, str(form.get(name))):

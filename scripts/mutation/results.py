@@ -1,4 +1,4 @@
-"""Verdicts of runs, kept in a file as they come, so that a run that was stopped goes on where it was."""
+"""Verdicts of runs, written to a file one by one, so that an interrupted run can continue."""
 
 import json
 from dataclasses import asdict
@@ -17,13 +17,13 @@ class Results:
         self.read()
 
     def read(self) -> None:
-        """Read what other processes have added."""
+        """Read verdicts that other processes have added."""
         for line in self._file.read_text().splitlines() if self._file.is_file() else ():
             entry = json.loads(line)
             self._found[entry["key"]] = Verdict(Fate(entry["fate"]), entry["by"], entry["seconds"])
 
     def add(self, mutant: Mutant, verdict: Verdict) -> None:
-        """Keep a verdict; a later one of the same mutant counts."""
+        """Store a verdict; it replaces an earlier one of the same mutant."""
         self._found[mutant.key] = verdict
         entry = {"key": mutant.key, "mutant": str(mutant), **asdict(verdict), "fate": verdict.fate.value}
         self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -31,5 +31,5 @@ class Results:
             out.write(json.dumps(entry) + "\n")
 
     def of(self, mutant: Mutant) -> Verdict | None:
-        """The verdict of a mutant; None if it was not tried."""
+        """Return the verdict of a mutant; None if it was not tried."""
         return self._found.get(mutant.key)

@@ -1,4 +1,4 @@
-"""Rooms: parts of the code that get a score of their own."""
+"""Rooms: parts of the code that have a score of their own."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ GENERATED = "grpc_v2/proto/"
 
 
 class Rooms:
-    """Files by room, as a file in TOML lists them: files, or folders for all files in them."""
+    """Maps source files to rooms, as a TOML file lists them: files, or folders for all files in them."""
 
     def __init__(self, rooms: Mapping[str, Sequence[str]]) -> None:
         self.names = list(rooms)
@@ -16,23 +16,23 @@ class Rooms:
 
     @property
     def tops(self) -> list[str]:
-        """The folders that all rooms lie in."""
+        """The top-level folders of all rooms."""
         return sorted({place.split("/")[0] for place in self._places})
 
     @classmethod
     def read(cls, file: Path) -> "Rooms":
-        """From a file with one table `rooms`."""
+        """Read a file with one table `rooms`."""
         return cls(tomllib.loads(file.read_text())["rooms"])
 
     def of(self, file: str) -> str | None:
-        """The room of a file: the one that names it, else that of the nearest folder. None if there is none."""
+        """Return the room of a file: the one that lists it, else that of the nearest folder; None if there is none."""
         path = Path(file)
         return next((self._places[str(each)] for each in (path, *path.parents) if str(each) in self._places), None)
 
     def files(self, root: Path, wanted: Iterable[str] = ()) -> list[str]:
-        """All source files of rooms, or only those of the rooms, folders and files that are wanted.
+        """Return all source files of rooms, or only those of the requested rooms, folders and files.
 
-        Raises ValueError for one that is no room and no place of one.
+        Raises ValueError for a name that is neither a room nor a place in one.
         """
         found = sorted(
             str(path.relative_to(root))

@@ -1,4 +1,4 @@
-"""A choice of mutants that a seed decides."""
+"""A sample of mutants, determined by a seed."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,15 +8,15 @@ from .mutant import Mutant
 
 
 def sample(rooms: Mapping[str, Sequence[Mutant]], number: int, seed: int) -> list[Mutant]:
-    """So many mutants: as many of each room, and in a room as many of each operator, as far as there are any.
+    """Choose `number` mutants, spread evenly over the rooms and, within a room, over the operators.
 
-    A change of the code changes the choice only where it adds or removes mutants.
+    A change of the code changes the sample only where it adds or removes mutants.
     """
     return _in_turn([_mixed(rooms[room], f"{seed} {room}") for room in sorted(rooms)], number)
 
 
 def _mixed(mutants: Iterable[Mutant], salt: str) -> list[Mutant]:
-    """All of them, the operators in turn."""
+    """Return all mutants, alternating between operators."""
     by_operator: dict[str, list[Mutant]] = defaultdict(list)
     for mutant in sorted(mutants):
         by_operator[mutant.operator].append(mutant)
@@ -32,7 +32,7 @@ def _rank(salt: str, name: str) -> str:
 
 
 def _in_turn(queues: Iterable[Sequence[Mutant]], number: int) -> list[Mutant]:
-    """The first of each queue, then the second of each, up to a number."""
+    """Take the first of each queue, then the second of each, up to `number`."""
     iterators = [iter(queue) for queue in queues]
     chosen: list[Mutant] = []
     while iterators and len(chosen) < number:

@@ -1,4 +1,4 @@
-"""The scratch copy of the checkout that mutants are made of and tests run in, so that nobody's files change."""
+"""The scratch copy of the checkout: mutants are made and tests run there, so that no file of the checkout changes."""
 
 import shutil
 import subprocess
@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 FINDER = "__editable___rocketmq_testkit"
-"""How the module begins that maps packages to folders of the checkout (setuptools' editable installation)."""
+"""Prefix of the module that maps packages to folders of the checkout (setuptools' editable installation)."""
 
 
 def copy(root: Path, target: Path) -> None:
-    """Copy all files that git knows or would take, and nothing that is ignored."""
+    """Copy all files that git tracks or would add, but no ignored files."""
     shutil.rmtree(target, ignore_errors=True)
     words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(words, cwd=root, check=True, capture_output=True).stdout

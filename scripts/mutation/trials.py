@@ -1,8 +1,8 @@
-"""Trials of mutants, each in a fork, with the tests that may notice it.
+"""Trials of mutants, each in a fork, with the tests that may kill it.
 
-A mutant inside of a function is put into a process that has collected all tests already, which takes milliseconds. One
-that the import executes needs a process that imports the package anew, with the text of one file replaced. No file is
-written, so that nothing has to be repaired when a run is stopped.
+A mutant inside of a function is put into a process that has already collected all tests, which takes milliseconds. A
+mutant that the import executes needs a process that imports the package with the changed source of one file. No file is
+written, so that an interrupted run leaves nothing to repair.
 """
 
 import importlib
@@ -27,17 +27,17 @@ LIBRARIES = ("construct", "google.protobuf.message", "hpack", "hypothesis.strate
 """Imported once, before all forks. None of them starts threads."""
 WORDS = ("--hypothesis-seed=0", "-p", "no:cacheprovider", "-p", "no:xdist")
 SILENT = ("-p", "no:terminal", "-o", "addopts=--import-mode=importlib")
-"""Options of this project's own about the terminal would be unknown then."""
+"""Without the terminal plugin, pytest does not know this project's options for it."""
 HOUR = 3600.0
 Told = Callable[[Mutant, Verdict], bool]
-"""Called with each verdict; False ends the run."""
+"""Called with each verdict; a result of False ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A mutant, its tests in the order in which they run, and the processor time that they take without it.
+    """A mutant, its tests in the order in which they run, and their processor time without the mutant.
 
-    `imported` says that only the import executes it.
+    `imported` is True if only the import executes the mutant.
     """
 
     mutant: Mutant
@@ -47,13 +47,13 @@ class Trial:
 
 
 Attempt = Callable[[Sequence[str], Mutant | None], str | None]
-"""Runs tests with a mutant, or with the code as it is, and returns what an `Action` returns."""
+"""Runs tests with a mutant, or with the original code, and returns the result of an `Action`."""
 
 
 def controlled(trial: Trial, tests: Sequence[str], attempt: Attempt, log: Path) -> Verdict:
     """Try a mutant; a test kills it only if the same tests up to that one pass without it.
 
-    A test that fails without it, in this order or in such a process, proves nothing and is left out.
+    A test that fails without the mutant, in this order or in such a process, proves nothing and is left out.
     """
     left = list(tests)
     while True:
@@ -67,7 +67,7 @@ def controlled(trial: Trial, tests: Sequence[str], attempt: Attempt, log: Path) 
 
 
 class Chosen:
-    """A plugin that keeps the chosen tests in their order, and remembers the first that fails."""
+    """A plugin that keeps the chosen tests in their order and records the first failure."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._places = {name: place for place, name in enumerate(names)}
@@ -75,18 +75,18 @@ class Chosen:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Keep and sort."""
+        """Keep only the chosen tests, and sort them."""
         items[:] = [item for item in items if item.nodeid in self._places]
         items.sort(key=lambda item: self._places[item.nodeid])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember the first."""
+        """Record the first failed test."""
         if report.failed and self.failed is None:
             self.failed = report.nodeid
 
 
 class Collected(Chosen):
-    """A plugin that, instead of running the tests, tries mutants with them."""
+    """A plugin that tries mutants with the collected tests instead of running the tests once."""
 
     def __init__(self, tree: Path, log: Path, trials: Sequence[Trial], told: Told) -> None:
         super().__init__(name for trial in trials for name in trial.tests)
@@ -94,7 +94,7 @@ class Collected(Chosen):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Fork for each mutant."""
+        """Try each mutant in a fork."""
         if session.testsfailed:
             raise session.Interrupted(f"{session.testsfailed} errors while the tests were collected")
         items = {item.nodeid: item for item in session.items}
@@ -127,7 +127,7 @@ class Collected(Chosen):
 
 
 class Measured:
-    """A plugin that runs the tests in a fork with the plugin of `reached`."""
+    """A plugin that measures the tests with the plugin of `reached`."""
 
     def __init__(self, tree: Path, out: Path) -> None:
         self._tree, self._out = tree, out
@@ -139,7 +139,7 @@ class Measured:
         session.config.pluginmanager.register(self._plugin, "mutation-reached")
 
     def pytest_sessionfinish(self) -> None:
-        """Write the result."""
+        """Write the results."""
         self._plugin.write()
 
 
@@ -152,7 +152,7 @@ class Trials:
             importlib.import_module(name)
 
     def measure(self, files: Sequence[str], out: Path) -> None:
-        """Run test files as they are, in a fork. Raises RuntimeError if they cannot be run."""
+        """Run unchanged test files in a fork and measure them. Raises RuntimeError if they cannot be run."""
         out.unlink(missing_ok=True)
         judged(partial(self._measure, files, out), HOUR, self._log)
         if not out.is_file():
@@ -163,7 +163,10 @@ class Trials:
         pytest.main([*WORDS, "-m", "not alone", *files], plugins=[Measured(self._tree, out)])
 
     def run(self, trials: Sequence[Trial], told: Told) -> None:
-        """Try each; those that the import executes come first, for the others import it. Raises RuntimeError."""
+        """Try each mutant. Raises RuntimeError if pytest fails.
+
+        Mutants that the import executes come first, because the others import the package in this process.
+        """
         called = [trial for trial in trials if not trial.imported]
         for trial in trials:
             if trial.imported:
@@ -193,20 +196,23 @@ def _files(tests: Iterable[str]) -> list[str]:
 
 
 def _prepare(root: Path, tree: Path, log: Path) -> None:
-    """Import from the copy, and let Hypothesis neither write into it nor look for the smallest example: any kills."""
+    """Import from the copy, and keep Hypothesis from writing into it.
+
+    Hypothesis does not search for the smallest example either, because any failure kills a mutant.
+    """
     from hypothesis import configuration
     from hypothesis.internal.conjecture.engine import ConjectureRunner
 
     os.chdir(tree)
     scratch.redirect(root, tree)
     configuration.set_hypothesis_home_dir(log.parent / "hypothesis")
-    for name in ("shrink_interesting_examples", "shrink_interesting_test_cases"):  # by the version of Hypothesis
+    for name in ("shrink_interesting_examples", "shrink_interesting_test_cases"):  # depends on Hypothesis' version
         if hasattr(ConjectureRunner, name):
             setattr(ConjectureRunner, name, lambda _self: None)
 
 
 def _replace(path: Path, source: bytes) -> None:
-    """Give the import system another text for one file, for the life of this fork."""
+    """Let the import system load another source for one file, in this fork only."""
     usual = SourceFileLoader.get_code
     target = str(path)
 

@@ -1,4 +1,4 @@
-"""`e`, the entrance that a rule goes through, and the option that chooses among entrances."""
+"""The fixture `e` (the entrance through which a rule runs) and the option that selects entrances."""
 
 import pytest
 from entrance import Entrance
@@ -6,12 +6,12 @@ from entrances import entrance
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--entrances`."""
+    """Add the option `--entrances`."""
     parser.addoption("--entrances", default="", help="rules only go through these, such as remoting,grpc")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what goes through other entrances than those that were chosen."""
+    """Deselect tests of entrances that `--entrances` does not name."""
     chosen = config.getoption("--entrances").split(",")
     if chosen == [""]:
         return
@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _entrance_of(item: pytest.Item) -> str | None:
-    """The name of the entrance that a test goes through, None for a test that has none."""
+    """Return the name of the entrance that a test uses, None if it uses none."""
     call = getattr(item, "callspec", None)
     given = call.params.get("e") if call is not None else None
     return given[0] if isinstance(given, tuple) else None

@@ -1,4 +1,4 @@
-"""Acknowledgement and revive: what is done with, what comes back, when, and as what."""
+"""Acknowledgement and revive: which popped messages are redelivered, when, and with which fields."""
 
 import pytest
 from entrance import Entrance, handles
@@ -10,13 +10,16 @@ RETRY = "%RETRY%G_T"
 
 
 def copies(e: Entrance) -> list[bytes]:
-    """The bodies of what came back for group G."""
+    """Return the bodies of the messages that were redelivered to group G."""
     return [record.body for record in e.records(RETRY)]
 
 
 @through(*ALL)
 def test_what_is_acknowledged_does_not_come_back(e: Entrance) -> None:
-    """The others do, through the retry topic, once."""
+    """An acknowledged message is not redelivered.
+
+    The others of its pop are redelivered once, through the retry topic.
+    """
     e.filled(3)
     _, second, _ = e.take()
     assert e.ack(second.handle).ok
@@ -27,7 +30,7 @@ def test_what_is_acknowledged_does_not_come_back(e: Entrance) -> None:
 
 @through(*ALL)
 def test_many_are_acknowledged_at_once(e: Entrance) -> None:
-    """Of several pops, queues and kinds of topic."""
+    """One request acknowledges messages of several pops, of several queues, and of both normal and retry topics."""
     e.topic(queues=2)
     e.store(b"a", b"b", queue=0)
     e.store(b"c", b"d", queue=1)
@@ -43,7 +46,7 @@ def test_many_are_acknowledged_at_once(e: Entrance) -> None:
 
 @through(*ALL)
 def test_the_order_of_acknowledgements_does_not_matter(e: Entrance) -> None:
-    """Last first, in one request or in several."""
+    """Messages of a pop can be acknowledged last first, in one request or in several."""
     e.filled(5)
     one, two, three, four, _ = handles(e.take())
     assert e.ack(four, two).ok
@@ -55,7 +58,7 @@ def test_the_order_of_acknowledgements_does_not_matter(e: Entrance) -> None:
 
 @through(*ALL)
 def test_an_acknowledgement_may_be_repeated(e: Entrance) -> None:
-    """It succeeds each time and takes nothing else away."""
+    """A repeated acknowledgement succeeds each time and has no effect on other messages."""
     e.filled(2)
     first, _ = e.take()
     for _ in range(3):
@@ -68,7 +71,7 @@ def test_an_acknowledgement_may_be_repeated(e: Entrance) -> None:
 @through(*ALL)
 @pytest.mark.parametrize("wait_ms", [10_000, 12_500, 60_000])
 def test_a_message_comes_back_two_to_four_seconds_late(e: Entrance, wait_ms: int) -> None:
-    """Not within 2 s of the end of its invisible time, and within 4 s."""
+    """A message is redelivered later than 2 s, but within 4 s, after its invisible duration ends."""
     e.filled(1)
     e.take(invisible_ms=wait_ms)
     e.advance(wait_ms + 2_000)
@@ -79,7 +82,10 @@ def test_a_message_comes_back_two_to_four_seconds_late(e: Entrance, wait_ms: int
 
 @through(*ALL)
 def test_what_a_message_is_when_it_comes_back(e: Entrance) -> None:
-    """The same message with its id, tag and keys, one attempt more, at its place in the retry topic."""
+    """A redelivered message keeps its id, tag and keys.
+
+    It counts one attempt more and has an offset of the retry topic.
+    """
     e.topic()
     e.send(b"body", tag="red", keys="k", user="value")
     (first,) = e.take()
@@ -98,7 +104,7 @@ def test_what_a_message_is_when_it_comes_back(e: Entrance) -> None:
 
 @through(*ALL)
 def test_attempts_are_counted_on(e: Entrance) -> None:
-    """As often as nobody acknowledges; the time of the first pop stays."""
+    """The attempt grows with each redelivery of an unacknowledged message; the time of its first pop stays."""
     e.filled(1)
     popped_ms = e.now_ms
     attempts = []
@@ -112,7 +118,7 @@ def test_attempts_are_counted_on(e: Entrance) -> None:
 
 @through(*ALL)
 def test_messages_come_back_in_the_order_of_their_times(e: Entrance) -> None:
-    """What ends first comes first, whenever it was taken."""
+    """The message whose invisible duration ends first is redelivered first, regardless of the order of pops."""
     e.filled(3)
     for seconds in (30, 20, 10):
         e.take(count=1, invisible_ms=1_000 * seconds)
@@ -122,7 +128,7 @@ def test_messages_come_back_in_the_order_of_their_times(e: Entrance) -> None:
 
 @through(*ALL)
 def test_messages_of_one_pop_come_back_in_order(e: Entrance) -> None:
-    """As they lay in their queue."""
+    """Messages of one pop are redelivered in the order of their queue offsets."""
     e.filled(6)
     e.take()
     e.advance(15_000)
@@ -134,7 +140,7 @@ def test_messages_of_one_pop_come_back_in_order(e: Entrance) -> None:
 def test_a_late_acknowledgement_counts_until_the_message_came_back(
     e: Entrance, late_ms: int, back: list[bytes]
 ) -> None:
-    """The broker asks nobody how late it is."""
+    """The broker accepts a late acknowledgement; it prevents redelivery until the message is in the retry topic."""
     e.filled(1)
     (message,) = e.take()
     e.advance(10_000 + late_ms)
@@ -145,7 +151,7 @@ def test_a_late_acknowledgement_counts_until_the_message_came_back(
 
 @through("grpc")
 def test_a_proxy_refuses_expired_handles(e: Entrance) -> None:
-    """From the very millisecond on, and the message comes back."""
+    """The proxy rejects a handle from the millisecond in which it expires, and the message is redelivered."""
     e.filled(1)
     (message,) = e.take()
     e.advance(10_000)
@@ -157,7 +163,7 @@ def test_a_proxy_refuses_expired_handles(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_handle_acknowledges_its_own_delivery_only(e: Entrance) -> None:
-    """One of the first attempt does nothing to the second."""
+    """A handle of the first attempt does not acknowledge the second attempt."""
     e.filled(1)
     (first,) = e.take(invisible_ms=60_000)
     changed = e.change(first.handle, 1_000)
@@ -172,7 +178,7 @@ def test_a_handle_acknowledges_its_own_delivery_only(e: Entrance) -> None:
 
 @through(*ALL)
 def test_another_groups_handle_has_no_effect(e: Entrance) -> None:
-    """It is no error either."""
+    """An acknowledgement with a handle of another group succeeds without effect."""
     e.filled(1)
     (mine,) = e.take(group="G")
     e.advance(1)
@@ -188,7 +194,7 @@ def test_another_groups_handle_has_no_effect(e: Entrance) -> None:
     "changes", [{"popped": 1_700_000_000_001}, {"start": 7}, {"revive": 77}, {"broker": "nobody"}], ids=str
 )
 def test_a_handle_that_fits_nothing_has_no_effect(e: Entrance, changes: dict[str, object]) -> None:
-    """It succeeds, and the message comes back."""
+    """An acknowledgement whose handle matches no check point succeeds, and the message is redelivered."""
     e.filled(1)
     (message,) = e.take()
     assert e.ack(forged(message.handle, **changes)).ok
@@ -198,7 +204,10 @@ def test_a_handle_that_fits_nothing_has_no_effect(e: Entrance, changes: dict[str
 
 @through(*ALL)
 def test_acknowledgements_do_not_move_the_group(e: Entrance) -> None:
-    """Nor does what comes back: each topic has its own offset."""
+    """Acknowledgements and redelivery leave the offset of a group in the topic unchanged.
+
+    The retry topic has its own.
+    """
     e.filled(3)
     e.ack(*handles(e.take()))
     assert e.committed() == 3
@@ -214,7 +223,7 @@ def test_acknowledgements_do_not_move_the_group(e: Entrance) -> None:
 
 @through(*ALL)
 def test_nothing_comes_back_from_a_deleted_topic(e: Entrance) -> None:
-    """Its check points are passed over; those of other topics count."""
+    """Revive skips the check points of a deleted topic and redelivers the messages of other topics."""
     e.filled(1)
     e.filled(1, "U")
     e.take()
@@ -227,7 +236,10 @@ def test_nothing_comes_back_from_a_deleted_topic(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_crash_loses_no_acknowledgement_that_is_stored(e: Entrance) -> None:
-    """And no message that nobody acknowledged, nor where the group is, once that was written to a file."""
+    """A broker crash loses no stored acknowledgement.
+
+    Unacknowledged messages and offsets that were written to a file survive as well.
+    """
     e.filled(2)
     first, _ = e.take(invisible_ms=30_000)
     assert e.ack(first.handle).ok
@@ -241,7 +253,7 @@ def test_a_crash_loses_no_acknowledgement_that_is_stored(e: Entrance) -> None:
 
 @through(*ALL, enable_pop_buffer_merge=True)
 def test_a_crash_loses_what_is_only_in_memory(e: Entrance) -> None:
-    """Check points in the merge buffer: the group reads the messages again, as new."""
+    """A crash loses the check points in the merge buffer: the group receives the messages again as first attempts."""
     e.filled(2)
     e.take()
     e.engine.crash(e.broker, power_loss=False)

@@ -1,4 +1,4 @@
-"""Who reads which queues: assignment by the broker, and how evenly messages are spread where nobody owns a queue."""
+"""Queue assignment by the broker, and an even spread of messages over consumers where no consumer owns a queue."""
 
 from collections import Counter
 
@@ -16,7 +16,10 @@ from entrances import ALL, BROKER, through
     ],
 )
 def test_queues_are_divided(e: BrokerEntrance, strategy: str, shares: dict[str, list[int]]) -> None:
-    """By the strategy that the client names, over the clients as their ids sort; each queue has one reader."""
+    """The broker divides queues by the requested strategy over the client ids in sorted order.
+
+    Each queue has one reader.
+    """
     e.topic(queues=7)
     for client in ("c", "a", "b"):
         e.beat(client)
@@ -27,7 +30,7 @@ def test_queues_are_divided(e: BrokerEntrance, strategy: str, shares: dict[str, 
 @through(*BROKER)
 @pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE"])
 def test_more_clients_than_queues(e: BrokerEntrance, strategy: str) -> None:
-    """The last ones get nothing."""
+    """If a group has more clients than queues, the last clients are assigned no queue."""
     e.topic(queues=2)
     for client in "abc":
         e.beat(client)
@@ -37,7 +40,7 @@ def test_more_clients_than_queues(e: BrokerEntrance, strategy: str) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("strategy", ["CONSISTENT_HASH", "MACHINE_ROOM", "avg", ""])
 def test_the_broker_knows_two_strategies(e: BrokerEntrance, strategy: str) -> None:
-    """Others, consistent hashing among them, are the clients' own; for those it assigns nothing to anybody."""
+    """The broker assigns nothing for another strategy, such as CONSISTENT_HASH: clients divide queues themselves."""
     e.topic()
     e.beat("a")
     assert e.assigned("a", strategy) is None
@@ -45,7 +48,7 @@ def test_the_broker_knows_two_strategies(e: BrokerEntrance, strategy: str) -> No
 
 @through(*BROKER)
 def test_the_division_follows_the_group(e: BrokerEntrance) -> None:
-    """Who comes or goes changes it at once; who is not of the group gets nothing."""
+    """A client that joins or leaves changes the assignment at once; a client outside the group is assigned nothing."""
     e.topic(queues=4)
     assert e.assigned("a") is None
     e.beat("a")
@@ -59,7 +62,7 @@ def test_the_division_follows_the_group(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_broadcasting_clients_read_everything(e: BrokerEntrance) -> None:
-    """Whoever they are."""
+    """A broadcasting client is assigned every queue, even if it is not a member of the group."""
     e.topic(queues=3)
     assert e.assigned("anybody", model="BROADCASTING") == [(0, "PULL"), (1, "PULL"), (2, "PULL")]
 
@@ -76,7 +79,10 @@ def test_broadcasting_clients_read_everything(e: BrokerEntrance) -> None:
     ],
 )
 def test_clients_that_pop_share_queues(e: BrokerEntrance, share: int, shares: dict[str, list[int]]) -> None:
-    """Their own and those of the next so many clients; with all or no others it is every queue together."""
+    """Popping clients share queues: each gets its own queues and those of the next `share` clients.
+
+    If `share` is not positive or spans all other clients, the assignment is queue -1, which stands for every queue.
+    """
     e.topic(queues=8)
     for client in "abcd":
         e.beat(client)
@@ -88,7 +94,7 @@ def test_clients_that_pop_share_queues(e: BrokerEntrance, share: int, shares: di
 
 @through(*BROKER)
 def test_more_clients_that_pop_than_queues(e: BrokerEntrance) -> None:
-    """Each gets one queue, and several the same."""
+    """If more clients pop than there are queues, each is assigned one queue, and several clients share a queue."""
     e.topic(queues=2)
     for client in "abcde":
         e.beat(client)
@@ -99,7 +105,7 @@ def test_more_clients_that_pop_than_queues(e: BrokerEntrance) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize(("share", "found"), [(-1, [-1]), (0, [-1]), (1, []), (2, []), (3, [-1])])
 def test_a_stranger_that_pops(e: BrokerEntrance, share: int, found: list[int]) -> None:
-    """Gets every queue together where they are not shared, else none."""
+    """A popping client outside the group is assigned queue -1 (every queue), or nothing if queues are shared."""
     e.topic(queues=4)
     for client in "abcd":
         e.beat(client)
@@ -109,7 +115,10 @@ def test_a_stranger_that_pops(e: BrokerEntrance, share: int, found: list[int]) -
 
 @through(*BROKER, server_load_balancer_enable=False)
 def test_without_balancing_everybody_reads_everything(e: BrokerEntrance) -> None:
-    """Members and strangers, by whatever strategy; who pops, too, one queue at a time."""
+    """Without load balancing, every client is assigned every queue, for any strategy and also outside the group.
+
+    A popping client is assigned the queues one by one.
+    """
     e.topic(queues=2)
     e.beat("a")
     e.beat("b")
@@ -121,7 +130,7 @@ def test_without_balancing_everybody_reads_everything(e: BrokerEntrance) -> None
 
 @through(*BROKER, default_message_request_mode="POP")
 def test_groups_pop_unless_told_otherwise(e: BrokerEntrance) -> None:
-    """With defaultMessageRequestMode."""
+    """With defaultMessageRequestMode=POP, a group pops until a request sets its mode to PULL."""
     e.topic(queues=2)
     e.beat("a")
     e.beat("b")
@@ -132,7 +141,7 @@ def test_groups_pop_unless_told_otherwise(e: BrokerEntrance) -> None:
 
 @through(*BROKER, default_message_request_mode="POP", default_pop_share_queue_num=1)
 def test_groups_share_queues_unless_told_otherwise(e: BrokerEntrance) -> None:
-    """With defaultPopShareQueueNum."""
+    """With defaultPopShareQueueNum=1, each popping client is assigned its own queue and the next one."""
     e.topic(queues=4)
     for client in "abcd":
         e.beat(client)
@@ -143,7 +152,7 @@ def test_groups_share_queues_unless_told_otherwise(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_the_mode_can_be_taken_back(e: BrokerEntrance) -> None:
-    """A group then pulls again."""
+    """A group whose request mode is set back from POP to PULL is assigned queues to pull."""
     e.topic(queues=2)
     e.beat("a")
     e.request_mode("POP", 0)
@@ -154,7 +163,10 @@ def test_the_mode_can_be_taken_back(e: BrokerEntrance) -> None:
 
 @through(*ALL)
 def test_four_consumers_share_one_queue(e: Entrance) -> None:
-    """400 messages, one at a time: whoever waits longest is next, so each gets a quarter."""
+    """Four long-polling consumers of one queue receive a quarter of 400 messages each.
+
+    The pop that has waited longest is served first.
+    """
     e.topic()
     got: Counter[str] = Counter()
     waiting: dict[str, Waiting] = {}
@@ -180,7 +192,7 @@ def test_four_consumers_share_one_queue(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_backlog_is_shared_by_who_asks(e: Entrance) -> None:
-    """Four consumers that take small batches in turn get a quarter each, of one queue."""
+    """Four consumers that pop small batches of one queue by turns receive a quarter of its backlog each."""
     e.filled(320)
     got: Counter[str] = Counter()
     for _ in range(10):
@@ -191,7 +203,10 @@ def test_a_backlog_is_shared_by_who_asks(e: Entrance) -> None:
 
 @through(*BROKER)
 def test_progress_as_administrators_see_it(e: BrokerEntrance) -> None:
-    """The end of each queue and where the group is: what is out counts as consumed."""
+    """Consume statistics show the end of each queue and the offset of the group.
+
+    Popped messages in flight count as consumed.
+    """
     e.topic(queues=2)
     e.store(b"a", b"b", b"c", queue=0)
     e.store(b"d", queue=1)

@@ -1,4 +1,4 @@
-"""What nobody should ask: upstream's code and remark, and nothing has changed."""
+"""Invalid requests are rejected with upstream's code and remark and change nothing."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ TORN: dict[str, tuple[Said, Said]] = {
         (50001, NO_NUMBER.format("2147483648")),
     ),
 }
-"""A handle -> what broker and proxy say of it."""
+"""Malformed handle -> code and remark of the broker, code and remark of the proxy."""
 
 PLACES: dict[str, tuple[dict[str, object], Said, Said]] = {
     "queue": ({"queue": 9}, (13, "queueId[9] is illegal, topic:[T]"), ABNORMAL),
@@ -44,12 +44,12 @@ PLACES: dict[str, tuple[dict[str, object], Said, Said]] = {
     "retry topic": ({"digit": 1}, (17, "topic[%RETRY%G_T] not exist"), ABNORMAL),
     "second retry topic": ({"digit": 2}, (17, "topic[%RETRY%G+T] not exist"), ABNORMAL),
 }
-"""What is wrong with a handle that names a place, and what is said of it."""
+"""Error in a handle -> changed fields of a valid handle, error of the broker, error of the proxy."""
 
 
 @pytest.fixture
 def handle(e: Entrance) -> str:
-    """Of the first of three messages that were taken."""
+    """Return the handle of the first of three popped messages."""
     e.filled(3)
     return e.take()[0].handle
 
@@ -57,7 +57,7 @@ def handle(e: Entrance) -> str:
 @through(*ALL)
 @pytest.mark.parametrize("text", TORN)
 def test_a_torn_handle_acknowledges_nothing(e: Entrance, handle: str, text: str) -> None:
-    """Too short, or with something else than numbers in it."""
+    """An acknowledgement with a handle that is too short or has a non-numeric field is rejected."""
     before = e.state()
     answer = e.ack(text)
     assert e.says(answer, *TORN[text]), answer
@@ -67,7 +67,10 @@ def test_a_torn_handle_acknowledges_nothing(e: Entrance, handle: str, text: str)
 @through(*ALL)
 @pytest.mark.parametrize("text", ["garbage", "0 1", "0 1 10000 2147483648 0 broker-a 0 0"])
 def test_a_torn_handle_changes_nothing(e: Entrance, handle: str, text: str) -> None:
-    """The broker reads the revive queue first."""
+    """A change of the invisible duration with a malformed handle is rejected.
+
+    The broker reads its revive queue first.
+    """
     before = e.state()
     answer = e.change(text, 1_000)
     assert not answer.ok
@@ -79,7 +82,7 @@ def test_a_torn_handle_changes_nothing(e: Entrance, handle: str, text: str) -> N
 @through(*ALL)
 @pytest.mark.parametrize("what", PLACES)
 def test_a_place_that_does_not_exist_is_not_acknowledged(e: Entrance, handle: str, what: str) -> None:
-    """Queues, offsets and retry topics."""
+    """An acknowledgement of a nonexistent queue, offset or retry topic is rejected."""
     changes, broker, proxy = PLACES[what]
     before = e.state()
     answer = e.ack(forged(handle, **changes))
@@ -90,7 +93,10 @@ def test_a_place_that_does_not_exist_is_not_acknowledged(e: Entrance, handle: st
 @through(*ALL)
 @pytest.mark.parametrize("what", PLACES)
 def test_a_place_that_does_not_exist_is_not_changed(e: Entrance, handle: str, what: str) -> None:
-    """The end of a queue, where no message is, among them."""
+    """A change of the invisible duration at a nonexistent queue, offset or retry topic is rejected.
+
+    The offset at the end of a queue, where no message is stored yet, is rejected as well.
+    """
     changes, broker, _ = PLACES[what]
     before = e.state()
     for new in (changes, changes | {"offset": 3}) if "offset" in changes else (changes,):
@@ -103,7 +109,7 @@ def test_a_place_that_does_not_exist_is_not_changed(e: Entrance, handle: str, wh
 
 @through(*ALL)
 def test_a_handle_of_another_topic(e: Entrance, handle: str) -> None:
-    """Is refused where that topic has no such place, or does not exist."""
+    """An acknowledgement under another topic's name is rejected if that topic does not exist or lacks the offset."""
     e.topic("U")
     before = e.state()
     last = forged(handle, offset=2)
@@ -114,7 +120,7 @@ def test_a_handle_of_another_topic(e: Entrance, handle: str) -> None:
 
 @through(*BROKER)
 def test_a_batch_passes_over_what_does_not_exist(e: Entrance, handle: str) -> None:
-    """It succeeds and does nothing."""
+    """A batch acknowledgement that names only nonexistent offsets or topics succeeds without effect."""
     before = e.state()
     places = [forged(handle, offset=9), forged(handle, offset=40), forged(handle, digit=1), forged(handle, digit=2)]
     assert e.ack(*places).ok
@@ -125,7 +131,10 @@ def test_a_batch_passes_over_what_does_not_exist(e: Entrance, handle: str) -> No
 @through(*ALL)
 @pytest.mark.parametrize("ahead_ms", [1, 3_600_000, 300_000_000, 4_000_000_000_000_000])
 def test_a_handle_of_the_future_has_no_effect(e: Entrance, handle: str, ahead_ms: int) -> None:
-    """It is no error, however far; the message comes back."""
+    """An acknowledgement whose handle has a pop time in the future succeeds without effect.
+
+    The message is redelivered.
+    """
     assert e.ack(forged(handle, popped=e.now_ms + ahead_ms)).ok
     e.advance(20_000)
     assert e.bodies() == [b"0", b"1", b"2"]
@@ -134,7 +143,11 @@ def test_a_handle_of_the_future_has_no_effect(e: Entrance, handle: str, ahead_ms
 @through(*ALL)
 @pytest.mark.parametrize("what", ["stale", "outside", "nothing"])
 def test_handles_of_other_batches_in_order(e: Entrance, what: str) -> None:
-    """An old one does nothing, one of a message that is not out is refused, one below the offset is done with."""
+    """An ordered acknowledgement affects only the batch in flight.
+
+    An older batch's handle has no effect, a message outside the batch is rejected, and an acknowledged one succeeds
+    again.
+    """
     e.fifo()
     e.send(*(b"%d" % number for number in range(4)), message_group="g")
     first, second = handles(e.take(order=True, count=2))
@@ -161,7 +174,7 @@ def test_handles_of_other_batches_in_order(e: Entrance, what: str) -> None:
     ],
 )
 def test_a_proxy_takes_nothing_for_an_absurd_time(e: Entrance, invisible_ms: int, text: str) -> None:
-    """10 s to 12 h."""
+    """The proxy rejects a receive whose invisible duration is outside 10 s to 12 h; no message is popped."""
     e.filled(3)
     before = e.state()
     answer = e.pop(invisible_ms=invisible_ms).answer
@@ -179,7 +192,7 @@ def test_a_proxy_takes_nothing_for_an_absurd_time(e: Entrance, invisible_ms: int
     ],
 )
 def test_a_proxy_changes_nothing_to_an_absurd_time(e: Entrance, handle: str, invisible_ms: int, text: str) -> None:
-    """0 to 12 h."""
+    """The proxy rejects a change of the invisible duration to a value outside 0 to 12 h."""
     before = e.state()
     answer = e.change(handle, invisible_ms)
     assert (answer.code, answer.remark, answer.handle) == (40011, text, "")
@@ -189,7 +202,7 @@ def test_a_proxy_changes_nothing_to_an_absurd_time(e: Entrance, handle: str, inv
 @through(*BROKER)
 @pytest.mark.parametrize("invisible_ms", [0, -1, -(10**15), -(2**63), 2**63 - 1])
 def test_the_broker_takes_any_time_below_nothing(e: BrokerEntrance, invisible_ms: int) -> None:
-    """The message comes back as soon as one with none does; one whose end is too large for a number counts as such."""
+    """The broker accepts a zero, negative or overflowing invisible duration: the message is redelivered within 4 s."""
     e.filled(1)
     assert e.bodies(invisible_ms=invisible_ms) == [b"0"]
     e.advance(4_000)
@@ -198,7 +211,7 @@ def test_the_broker_takes_any_time_below_nothing(e: BrokerEntrance, invisible_ms
 
 @through(*BROKER)
 def test_a_change_beyond_the_timer_is_refused(e: BrokerEntrance, handle: str) -> None:
-    """More than three days cannot be stored; the old handle still counts."""
+    """A change of the invisible duration to more than three days is rejected; the old handle stays valid."""
     before = e.state()
     answer = e.change(handle, 300_000_000)
     assert (answer.code, answer.handle) == (1, "")
@@ -227,7 +240,7 @@ BAD_POPS: dict[str, tuple[dict[str, Any], Said, Said]] = {
 @through(*ALL)
 @pytest.mark.parametrize("what", BAD_POPS)
 def test_a_pop_that_is_refused_takes_nothing(e: Entrance, what: str) -> None:
-    """With the code of what is wrong with it."""
+    """A rejected pop returns the code of its error, does not wait and takes no message."""
     options, broker, proxy = BAD_POPS[what]
     e.group()
     e.filled(3)
@@ -254,7 +267,7 @@ def test_a_pop_that_is_refused_takes_nothing(e: Entrance, what: str) -> None:
 def test_absurd_numbers_are_refused_by_the_broker(
     e: BrokerEntrance, options: dict[str, int], code: int, remark: str
 ) -> None:
-    """Of messages and of queues."""
+    """The broker rejects a pop with an invalid message count or a nonexistent queue."""
     e.group()
     e.filled(3)
     before = e.state()
@@ -283,7 +296,10 @@ def test_absurd_numbers_are_refused_by_the_broker(
     ],
 )
 def test_a_forged_change_ends_no_pop(e: BrokerEntrance, changes: dict[str, object], copies: int) -> None:
-    """Its copy comes besides that of the pop; in order, where no revive queue is, or elsewhere, it has none."""
+    """A change with a forged handle creates a check point of its own and does not end that of the pop.
+
+    If the handle names the ordered or a nonexistent revive queue, or another broker, no second copy is redelivered.
+    """
     e.filled(1)
     (message,) = e.take(invisible_ms=16_000)
     assert e.change(forged(message.handle, **changes), 2_000).ok
@@ -294,14 +310,14 @@ def test_a_forged_change_ends_no_pop(e: BrokerEntrance, changes: dict[str, objec
 @through("grpc")
 @pytest.mark.parametrize(("count", "given"), [(33, 32), (2**31 - 1, 32)])
 def test_a_proxy_cuts_absurd_numbers(e: Entrance, count: int, given: int) -> None:
-    """Without a word."""
+    """The proxy reduces a message count above 32 to 32 without an error."""
     e.filled(40)
     assert len(e.take(count=count)) == given
 
 
 @through(*BROKER)
 def test_a_negative_queue_is_any(e: BrokerEntrance) -> None:
-    """However negative."""
+    """A pop of any negative queue reads every queue."""
     e.topic(queues=2)
     e.store(b"0", queue=1)
     answer = e.pop_one_queue(-5).answer
@@ -311,7 +327,7 @@ def test_a_negative_queue_is_any(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_negative_poll_does_not_wait(e: BrokerEntrance) -> None:
-    """It is answered as one that does not want to; so is one whose deadline is too large for a number."""
+    """A pop with a negative poll time returns at once; one whose deadline overflows 64 bits does so as well."""
     e.topic()
     answer = e.pop(poll_ms=-1).answer
     assert answer is not None

@@ -1,4 +1,4 @@
-"""What nobody should ask of messages that wait: upstream's code and remark, and nothing has changed."""
+"""Invalid requests for delayed, timed, half and retried messages: upstream errors without any effect."""
 
 from base64 import urlsafe_b64encode
 from dataclasses import replace
@@ -19,13 +19,13 @@ COMMIT, ROLLBACK = 8, 12
 Said = tuple[int, str]
 
 
-# levels and times
+# Delay levels and times.
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("level", ["x", "1.5", " 1", "1 ", "0x1", "1s", "99999999999", "-99999999999", "+", "١²"])
 def test_a_level_must_be_a_number(e: BrokerEntrance, level: str) -> None:
-    """A 32-bit one."""
+    """A send whose delay level is not a 32-bit number is rejected."""
     e.topic()
     before = e.state()
     sent = e.put(DELAY=level)
@@ -37,7 +37,7 @@ def test_a_level_must_be_a_number(e: BrokerEntrance, level: str) -> None:
 @pytest.mark.parametrize("name", ["TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC"])
 @pytest.mark.parametrize("value", ["soon", "1.5", " 1", "1s", "9" * 25, "-" + "9" * 25])
 def test_a_time_must_be_a_number(e: BrokerEntrance, name: str, value: str) -> None:
-    """A 64-bit one."""
+    """A send whose timer property is not a 64-bit number is rejected."""
     e.topic()
     before = e.state()
     times: dict[str, Any] = {name: value}
@@ -58,7 +58,7 @@ def test_a_time_must_be_a_number(e: BrokerEntrance, name: str, value: str) -> No
     ],
 )
 def test_a_time_must_be_near(e: BrokerEntrance, name: str, value: int) -> None:
-    """Three days at most."""
+    """A send whose timer is more than three days ahead is rejected."""
     e.topic()
     before = e.state()
     times: dict[str, Any] = {name: str(value)}
@@ -70,7 +70,7 @@ def test_a_time_must_be_near(e: BrokerEntrance, name: str, value: int) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("topic", ["SCHEDULE_TOPIC_XXXX", "rmq_sys_wheel_timer", "RMQ_SYS_TRANS_HALF_TOPIC"])
 def test_nobody_sends_to_where_messages_wait(e: BrokerEntrance, topic: str) -> None:
-    """Nor to where the ends of transactions and what was given up lie."""
+    """Sends to topics of delayed, timed, half and op messages or discarded transactions are rejected."""
     for name in (topic, "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"):
         before = e.state()
         sent = e.put(topic=name)
@@ -81,7 +81,7 @@ def test_nobody_sends_to_where_messages_wait(e: BrokerEntrance, topic: str) -> N
 @through("grpc")
 @pytest.mark.parametrize("kind", ["NORMAL", "FIFO", "TRANSACTION"])
 def test_a_proxy_delays_only_where_it_is_meant(e: Entrance, kind: str) -> None:
-    """In topics for delayed messages; a past time is one too."""
+    """The proxy rejects a delivery time, even a past one, unless the topic is of type DELAY."""
     e.topic(kind=kind)
     before = e.state()
     for ms in (START_MS + 5_000, START_MS - 5_000):
@@ -90,7 +90,7 @@ def test_a_proxy_delays_only_where_it_is_meant(e: Entrance, kind: str) -> None:
     assert e.state() == before
 
 
-# recall
+# Recall.
 
 
 def _handle(*fields: object) -> str:
@@ -116,13 +116,13 @@ HANDLES: dict[str, tuple[str, str]] = {
     "no time": (_handle("v1", "T", "broker-a", "soon", "id"), "recall failed, timestamp invalid"),
     "far beyond": (_handle("v1", "T", "broker-a", "9" * 25, "id"), "recall failed, timestamp invalid"),
 }
-"""A handle -> what is said of it."""
+"""Recall handle -> remark of the rejection."""
 
 
 @through(*ALL, recall_message_enable=True)
 @pytest.mark.parametrize("what", HANDLES)
 def test_a_forged_handle_recalls_nothing(e: Entrance, what: str) -> None:
-    """The message comes."""
+    """A recall with a forged handle is rejected, and the message is delivered."""
     e.topic(kind="DELAY")
     e.topic("U", kind="DELAY")
     e.put(deliver_ms=SOON)
@@ -137,7 +137,7 @@ def test_a_forged_handle_recalls_nothing(e: Entrance, what: str) -> None:
 
 @through(*ALL, recall_message_enable=True)
 def test_a_handle_recalls_in_its_own_topic_only(e: Entrance) -> None:
-    """A true one, under another topic's name."""
+    """A recall with a valid handle under another topic's name is rejected."""
     e.topic(kind="DELAY")
     e.topic("U", kind="DELAY")
     sent = e.put(deliver_ms=SOON)
@@ -149,7 +149,7 @@ def test_a_handle_recalls_in_its_own_topic_only(e: Entrance) -> None:
 
 @through(*ALL, recall_message_enable=True)
 def test_a_recall_names_a_topic_that_is_there(e: Entrance) -> None:
-    """Before its handle is looked at."""
+    """A recall in a nonexistent topic is rejected before its handle is parsed."""
     before = e.state()
     there = (17, "recall failed, the topic[none] not exist")
     assert e.says(e.recall("garbage", "none"), there, (40014, type_conflict("UNSPECIFIED", "DELAY")))
@@ -158,20 +158,20 @@ def test_a_recall_names_a_topic_that_is_there(e: Entrance) -> None:
 
 @through(*BROKER, recall_message_enable=True)
 def test_a_longer_handle_is_one(e: BrokerEntrance) -> None:
-    """What follows the id is not looked at."""
+    """A recall handle with further fields after the message id is accepted."""
     e.topic()
     answer = e.recall(_handle("v1", "T", "broker-a", SOON, "id", "more"))
     assert (answer.ok, answer.handle) == (True, "id")
 
 
-# ends of transactions
+# Ends of transactions.
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 @pytest.mark.parametrize("checked", [False, True])
 def test_an_end_must_fit_its_half_message(e: BrokerEntrance, how: int, checked: bool) -> None:
-    """In its group and in both places."""
+    """An end of a transaction whose group, half offset or log offset does not match the half message is rejected."""
     e.topic()
     first, second = e.put(half=True), e.put(half=True)
     before = e.state()
@@ -197,7 +197,7 @@ def test_an_end_must_fit_its_half_message(e: BrokerEntrance, how: int, checked: 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 def test_an_end_must_name_a_half_message(e: BrokerEntrance, how: int) -> None:
-    """Not a whole one, a delayed one, a timed one, or another's end."""
+    """An end of a transaction at a normal, delayed, timed or op message is rejected."""
     e.topic()
     places = [e.put(), e.put(DELAY="5"), e.put(TIMER_DELAY_MS="60000")]
     e.end(e.put(half=True), ROLLBACK)
@@ -214,7 +214,7 @@ def test_an_end_must_name_a_half_message(e: BrokerEntrance, how: int) -> None:
 
 @through(*BROKER)
 def test_a_whole_message_with_a_producer_group_is_not_committed(e: BrokerEntrance) -> None:
-    """Though everything about it fits."""
+    """A commit of a normal message that has a producer group is rejected, although all fields match."""
     e.topic()
     sent = e.put(PGROUP="T")
     before = e.state()
@@ -227,7 +227,7 @@ def test_a_whole_message_with_a_producer_group_is_not_committed(e: BrokerEntranc
 @through(*BROKER)
 @pytest.mark.parametrize("how", [1, 4, 5, 7, -1, -8, 2**31 - 1])
 def test_an_end_is_commit_rollback_or_unknown(e: BrokerEntrance, how: int) -> None:
-    """Nothing else."""
+    """An end of a transaction with a value other than commit, rollback or unknown is rejected."""
     e.topic()
     sent = e.put(half=True)
     before = e.state()
@@ -241,7 +241,10 @@ def test_an_end_is_commit_rollback_or_unknown(e: BrokerEntrance, how: int) -> No
 @through("grpc")
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 def test_a_proxy_ends_what_it_knows(e: Entrance, how: int) -> None:
-    """Ids that it gave out, in their own topic, of half messages; the one that is tried can be ended afterwards."""
+    """The proxy ends only transactions whose id it issued, in the topic of the half message.
+
+    After rejected attempts the half message can still be ended.
+    """
     e.topic(kind="TRANSACTION")
     e.topic("U", kind="TRANSACTION")
     e.topic("N", kind="NORMAL")
@@ -262,13 +265,13 @@ def test_a_proxy_ends_what_it_knows(e: Entrance, how: int) -> None:
     assert answer.ok
 
 
-# sending back and giving up
+# Send-backs and dead letters.
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("level", [0, 1, -1, 99])
 def test_what_is_sent_back_must_be_there(e: BrokerEntrance, level: int) -> None:
-    """Beyond the log, before it, or inside a message there is none."""
+    """Sending back a log offset beyond the log, before it or inside a record is rejected."""
     e.topic()
     sent = e.put()
     e.group()
@@ -283,7 +286,7 @@ def test_what_is_sent_back_must_be_there(e: BrokerEntrance, level: int) -> None:
 
 @through(*BROKER)
 def test_a_group_that_cannot_be_gets_nothing_back(e: BrokerEntrance) -> None:
-    """Nor is it made."""
+    """Sending back for an invalid group name is rejected, and the group is not created."""
     e.topic()
     sent = e.put()
     before = e.state()
@@ -295,7 +298,7 @@ def test_a_group_that_cannot_be_gets_nothing_back(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_batch_cannot_be_sent_to_a_retry_topic(e: BrokerEntrance) -> None:
-    """It says which."""
+    """A batch to a retry topic is rejected with the name of the topic."""
     e.group()
     e.again()
     before = e.state()
@@ -306,7 +309,10 @@ def test_a_batch_cannot_be_sent_to_a_retry_topic(e: BrokerEntrance) -> None:
 
 @through("grpc")
 def test_a_proxy_gives_up_what_it_can_read(e: GrpcEntrance) -> None:
-    """A whole handle, with a place in the log where a message is."""
+    """The proxy forwards a message to the dead letter queue only with a complete handle.
+
+    The log offset of the handle has to be that of a message.
+    """
     e.filled(1)
     (message,) = e.take()
     before = e.state()

@@ -1,4 +1,4 @@
-"""Messages that are sent together: one request, and in the queue as if they had come one by one."""
+"""Batches: messages of one request are stored in the queue as if they had been sent one by one."""
 
 from entrance import Entrance
 from entrances import ALL, BROKER, through
@@ -8,7 +8,7 @@ PARTS: tuple[tuple[bytes, dict[str, str]], ...] = ((b"0", {"colour": "red"}), (b
 
 @through(*ALL)
 def test_messages_of_a_batch_lie_one_behind_the_other(e: Entrance) -> None:
-    """Each is received and acknowledged by itself; one that is not comes again alone."""
+    """Messages of a batch get consecutive offsets, are acknowledged individually and are redelivered individually."""
     e.topic()
     assert e.together(*PARTS).ok
     assert [record.queue_offset for record in e.records("T")] == [0, 1, 2]
@@ -21,7 +21,7 @@ def test_messages_of_a_batch_lie_one_behind_the_other(e: Entrance) -> None:
 
 @through(*BROKER)
 def test_messages_of_a_batch_are_filtered_by_their_own_properties(e: Entrance) -> None:
-    """A record of a batch holds what its message had."""
+    """A SQL92 filter matches each message of a batch by the message's own properties."""
     e.topic()
     assert e.together(*PARTS).ok
     assert e.bodies(expression="colour = 'blue'", kind="SQL92") == [b"1"]
@@ -29,7 +29,7 @@ def test_messages_of_a_batch_are_filtered_by_their_own_properties(e: Entrance) -
 
 @through("grpc")
 def test_a_proxy_gives_messages_of_a_batch_the_properties_of_the_first(e: Entrance) -> None:
-    """Whatever they had of the same names."""
+    """Behind the proxy, every message of a batch has the properties of the first, which replace its own."""
     e.topic()
     assert e.together(*PARTS).ok
     assert e.bodies(expression="colour = 'red'", kind="SQL92") == [b"0", b"1", b"2"]
@@ -37,7 +37,7 @@ def test_a_proxy_gives_messages_of_a_batch_the_properties_of_the_first(e: Entran
 
 @through(*ALL)
 def test_a_batch_is_refused_as_a_whole(e: Entrance) -> None:
-    """One message that is too large is too much for all."""
+    """A batch with one message above the size limit is rejected as a whole."""
     e.topic()
     sent = e.together((b"small", {}), (bytes(4 * 1024 * 1024 + 1), {}))
     assert e.says(

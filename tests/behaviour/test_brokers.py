@@ -1,4 +1,4 @@
-"""Several brokers: where a topic lives, where messages go, and a broker that is taken down and brought back."""
+"""Several brokers: routes, distribution of sends, consumption, and stop and restart of one broker."""
 
 import pytest
 from entrance import BrokerEntrance, Entrance, Route
@@ -8,22 +8,22 @@ from grpc_texts import PROXY_EXCEPTION
 A, B = "broker-a", "broker-b"
 TWO = 2
 OFFSETS_FIRST_WRITTEN_MS, OFFSETS_WRITTEN_MS = 10_000, 5_000
-"""Offsets of groups are written so long after the start, and then this often."""
+"""Time from the start until group offsets are first written, and the interval of writes from then on."""
 
 
 @pytest.fixture
 def two(e: Entrance) -> Entrance:
-    """Two brokers, and on each a topic of two queues."""
+    """Return an entrance to two brokers with a topic of two queues on each."""
     e.topic(queues=2)
     return e
 
 
-# routes
+# Routes.
 
 
 @through(*ALL, brokers=3)
 def test_a_route_names_the_brokers_that_have_the_topic(e: Entrance) -> None:
-    """Each with its own number of queues."""
+    """A route names the brokers that have the topic, each with its own number of queues."""
     e.topic("T", 2, on=[A])
     e.topic("T", 4, on=[B])
     e.topic("U", 1, on=["broker-c"])
@@ -34,7 +34,7 @@ def test_a_route_names_the_brokers_that_have_the_topic(e: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 def test_a_route_tells_what_each_broker_permits(e: Entrance) -> None:
-    """A topic may be closed on one broker and open on another."""
+    """A route shows the permissions of the topic on each broker; sends avoid the broker where it is not writable."""
     e.topic(perm=4, on=[A])
     e.topic(perm=2, on=[B])
     assert e.route() == {A: Route(1, 0), B: Route(0, 1)}
@@ -44,7 +44,7 @@ def test_a_route_tells_what_each_broker_permits(e: Entrance) -> None:
 
 @through(*BROKER, brokers=2)
 def test_a_topic_that_a_send_creates_is_on_one_broker(e: BrokerEntrance) -> None:
-    """Another broker creates it with the first send that it gets."""
+    """A send to an unknown topic creates it only on the broker that receives the send."""
     e.at(B).send(b"0", topic="new")
     assert e.route("new") == {B: Route(4, 4)}
     e.at(A).send(b"1", topic="new")
@@ -53,7 +53,10 @@ def test_a_topic_that_a_send_creates_is_on_one_broker(e: BrokerEntrance) -> None
 
 @through(*ALL, brokers=2)
 def test_a_broker_that_stops_is_out_of_all_routes(two: Entrance) -> None:
-    """At once, and a topic that only it had lives nowhere then; it is back with what it had."""
+    """A stopped broker disappears from all routes at once, and reappears with its topics when it restarts.
+
+    A topic that only this broker has is without route meanwhile.
+    """
     two.topic("only", on=[B])
     two.at(B).down()
     assert (two.route(), two.route("only")) == ({A: Route(2, 2)}, {})
@@ -63,7 +66,7 @@ def test_a_broker_that_stops_is_out_of_all_routes(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 def test_a_broker_without_write_permission_is_read_only(two: Entrance) -> None:
-    """Routes say so, until it is given back."""
+    """A broker without write permission has no writable queue in routes until the permission is restored."""
     two.at(B).wipe()
     assert two.route() == {A: Route(2, 2), B: Route(2, 0)}
     two.at(B).wipe(back=True)
@@ -73,7 +76,7 @@ def test_a_broker_without_write_permission_is_read_only(two: Entrance) -> None:
 @through(*ALL, brokers=2)
 @pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
 def test_a_broker_that_comes_back_may_be_written_to(two: Entrance, kill: bool) -> None:
-    """It registers everything anew; one that stayed is as it was."""
+    """A restarted broker is writable because its registration restores the permission; others stay read-only."""
     for name in (A, B):
         two.at(name).wipe()
     two.at(B).down(kill=kill)
@@ -83,7 +86,10 @@ def test_a_broker_that_comes_back_may_be_written_to(two: Entrance, kill: bool) -
 
 @through(*ALL, brokers=2)
 def test_what_is_made_after_a_wipe_may_be_written_to(two: Entrance) -> None:
-    """So may a topic that is changed; others stay as they are."""
+    """A topic that is created or changed after write permission was removed is writable.
+
+    Other topics stay read-only.
+    """
     two.topic("U")
     two.at(B).wipe()
     two.topic("T", 3)
@@ -91,12 +97,12 @@ def test_what_is_made_after_a_wipe_may_be_written_to(two: Entrance) -> None:
     assert [two.route(topic)[B] for topic in "TUV"] == [Route(3, 3), Route(1, 0), Route(1, 1)]
 
 
-# sends
+# Sends.
 
 
 @through(*ALL, brokers=2)
 def test_sends_take_turns_between_brokers(two: Entrance) -> None:
-    """All queues of all brokers get as many."""
+    """Sends are distributed evenly over all queues of all brokers."""
     two.publish(*(b"%d" % number for number in range(8)))
     assert two.held() == {A: 4, B: 4}
     assert [len(two.at(name).records("T", queue)) for name in (A, B) for queue in (0, 1)] == [2, 2, 2, 2]
@@ -105,7 +111,7 @@ def test_sends_take_turns_between_brokers(two: Entrance) -> None:
 @through(*ALL, brokers=2)
 @pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
 def test_sends_go_to_brokers_that_run(two: Entrance, kill: bool) -> None:
-    """And to one that has come back as before."""
+    """Sends go to running brokers only, and to a restarted broker again."""
     two.at(B).down(kill=kill)
     two.publish(b"0", b"1", b"2", b"3")
     two.at(B).up()
@@ -116,7 +122,7 @@ def test_sends_go_to_brokers_that_run(two: Entrance, kill: bool) -> None:
 
 @through(*ALL, brokers=2)
 def test_sends_avoid_a_broker_without_write_permission(two: Entrance) -> None:
-    """What lies there is still consumed."""
+    """Sends avoid a broker without write permission; its stored messages can still be consumed."""
     two.publish(b"0", b"1", b"2", b"3")
     two.at(A).wipe()
     two.publish(b"4", b"5", b"6", b"7")
@@ -126,7 +132,7 @@ def test_sends_avoid_a_broker_without_write_permission(two: Entrance) -> None:
 
 @through(*BROKER, brokers=2)
 def test_a_broker_takes_what_it_is_sent_though_it_was_wiped(two: BrokerEntrance) -> None:
-    """Routes alone know of it."""
+    """A broker without write permission stores a message that it receives: only routes reflect the permission."""
     two.at(B).wipe()
     two.at(B).send(b"0")
     assert two.held() == {A: 0, B: 1}
@@ -134,7 +140,7 @@ def test_a_broker_takes_what_it_is_sent_though_it_was_wiped(two: BrokerEntrance)
 
 @through("grpc", brokers=2)
 def test_a_proxy_finds_no_queue_when_all_brokers_are_wiped(two: Entrance) -> None:
-    """It says so, and stores nothing."""
+    """If no broker is writable, the proxy rejects a send and stores nothing."""
     for name in (A, B):
         two.at(name).wipe()
     sent = two.put()
@@ -144,7 +150,7 @@ def test_a_proxy_finds_no_queue_when_all_brokers_are_wiped(two: Entrance) -> Non
 
 @through(*ALL, brokers=2)
 def test_an_order_topic_is_fixed_to_its_brokers(two: Entrance) -> None:
-    """Sends go to the queues that administrators have named, whatever routes permit."""
+    """Sends to an order topic use the configured brokers and queues, even without write permission."""
     two.fix("broker-b:1")
     two.at(B).wipe()
     two.publish(b"0", b"1", b"2")
@@ -154,7 +160,7 @@ def test_an_order_topic_is_fixed_to_its_brokers(two: Entrance) -> None:
 
 @through(*BROKER, brokers=2)
 def test_what_an_order_topic_is_fixed_to_stays(two: BrokerEntrance) -> None:
-    """Whatever brokers there are, and whatever they permit."""
+    """The order configuration of a topic stays in its route while its broker is stopped."""
     assert two.fixed() is None
     two.fix("broker-b:2")
     two.at(B).down()
@@ -163,7 +169,7 @@ def test_what_an_order_topic_is_fixed_to_stays(two: BrokerEntrance) -> None:
 
 @through("grpc", brokers=2)
 def test_a_proxy_has_nowhere_to_send_when_the_fixed_broker_is_down(two: Entrance) -> None:
-    """Other brokers are not asked."""
+    """The proxy rejects a send to an order topic whose broker is stopped; it does not choose another broker."""
     two.fix("broker-b:1")
     two.at(B).down()
     sent = two.put()
@@ -171,12 +177,12 @@ def test_a_proxy_has_nowhere_to_send_when_the_fixed_broker_is_down(two: Entrance
     assert two.held()[A] == 0
 
 
-# consumers
+# Consumers.
 
 
 @through(*ALL, brokers=2)
 def test_each_broker_gives_what_it_has(two: Entrance) -> None:
-    """What is taken at one is not hidden at the other."""
+    """A pop returns messages of the requested broker only and does not hide those of another."""
     two.at(A).store(b"of a")
     two.at(B).store(b"of b")
     assert two.at(B).bodies() == [b"of b"]
@@ -186,7 +192,7 @@ def test_each_broker_gives_what_it_has(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 def test_who_waits_is_served_by_the_broker_that_is_asked(two: Entrance) -> None:
-    """A message of another broker wakes nobody there."""
+    """A waiting pop is woken by messages of its own broker, not by those of another."""
     waits = two.at(B).pop(poll_ms=10_000)
     two.at(A).store(b"of a")
     assert waits.answer is None
@@ -197,7 +203,7 @@ def test_who_waits_is_served_by_the_broker_that_is_asked(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 def test_receipts_go_back_to_their_brokers(two: Entrance) -> None:
-    """What is acknowledged or hidden at one broker is so there, and stays as it was at the other."""
+    """An acknowledgement or a change of the invisible duration affects the broker of its handle only."""
     for name in (A, B):
         two.at(name).store(b"done", b"hidden", b"left")
     for name in (A, B):
@@ -214,7 +220,7 @@ def test_receipts_go_back_to_their_brokers(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 def test_a_popped_message_stays_with_its_broker(two: Entrance) -> None:
-    """It cannot be acknowledged while that is down, and comes again from there, not from another."""
+    """A popped message cannot be acknowledged while its broker is stopped, and is redelivered by the same broker."""
     two.at(B).store(b"0")
     (message,) = two.at(B).take()
     two.at(B).down()
@@ -232,7 +238,7 @@ def test_a_popped_message_stays_with_its_broker(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 def test_an_acknowledgement_survives_its_broker(two: Entrance) -> None:
-    """What was acknowledged before it went does not come again when it is back, though it was killed."""
+    """A message that was acknowledged before its broker was killed is not redelivered after the restart."""
     two.advance(OFFSETS_FIRST_WRITTEN_MS)
     two.at(B).store(b"done", b"left")
     done, _ = two.at(B).take()
@@ -247,7 +253,7 @@ def test_an_acknowledgement_survives_its_broker(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 def test_what_falls_due_while_a_broker_is_down_comes_when_it_is_back(e: Entrance) -> None:
-    """A timed message, too; nothing of it comes from another broker."""
+    """A timed message whose time passes while its broker is stopped is delivered by that broker after the restart."""
     e.topic(kind="DELAY")
     e.at(A).wipe()
     e.publish(b"timed", deliver_ms=e.now_ms + 30_000)
@@ -262,7 +268,7 @@ def test_what_falls_due_while_a_broker_is_down_comes_when_it_is_back(e: Entrance
 
 @through(*BROKER, brokers=2)
 def test_who_waits_at_a_broker_that_stops_gets_no_answer(two: BrokerEntrance) -> None:
-    """Its connection is gone; who waits at another waits on there."""
+    """A pop that waits at a broker gets no response if the broker stops; a pop at another broker keeps waiting."""
     gone, waits = two.at(B).pop(poll_ms=20_000), two.at(A).pop(poll_ms=20_000)
     two.at(B).down()
     two.at(A).store(b"0")
@@ -274,7 +280,7 @@ def test_who_waits_at_a_broker_that_stops_gets_no_answer(two: BrokerEntrance) ->
 
 @through("grpc", brokers=2)
 def test_who_waits_behind_a_proxy_is_told_that_the_broker_stops(two: Entrance) -> None:
-    """So that it asks again; by then another broker serves it."""
+    """The proxy fails a waiting receive when its broker stops; a repeated receive is served by another broker."""
     gone, waits = two.at(B).pop(poll_ms=20_000), two.at(A).pop(poll_ms=20_000, client="other")
     two.at(B).down()
     assert gone.answer is not None
@@ -288,7 +294,7 @@ def test_who_waits_behind_a_proxy_is_told_that_the_broker_stops(two: Entrance) -
 
 @through(*BROKER, brokers=2)
 def test_offsets_are_those_of_one_broker(two: BrokerEntrance) -> None:
-    """Where a group is at one says nothing of where it is at the other."""
+    """A group has offsets of its own on each broker."""
     two.at(A).store(b"0", b"1")
     two.at(B).store(b"2")
     for message in two.at(A).take():
@@ -300,12 +306,12 @@ def test_offsets_are_those_of_one_broker(two: BrokerEntrance) -> None:
     assert two.at(B).bodies() == [b"2"]
 
 
-# consumption is spread
+# Distribution of queues over consumers.
 
 
 @through(*BROKER, brokers=2)
 def test_queues_of_all_brokers_are_spread_over_a_group(two: BrokerEntrance) -> None:
-    """Each has one reader, and who leaves hands over."""
+    """Queues of all brokers are distributed over the group, and those of a leaving client go to the other clients."""
     every = [(A, 0), (A, 1), (B, 0), (B, 1)]
     for name in (A, B):
         for client in ("one", "two"):
@@ -321,7 +327,7 @@ def test_queues_of_all_brokers_are_spread_over_a_group(two: BrokerEntrance) -> N
 
 @through("grpc", brokers=2)
 def test_a_proxy_lets_each_member_read_every_broker(two: Entrance) -> None:
-    """Whoever else there is: pops share what there is."""
+    """Behind the proxy, each member reads every broker, however many members there are, because pops share queues."""
     for client in ("one", "two"):
         two.beat(client)
         assert two.shares(client) == [(A, -1), (B, -1)]
@@ -331,7 +337,7 @@ def test_a_proxy_lets_each_member_read_every_broker(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 def test_a_broker_that_is_down_is_read_by_nobody(two: Entrance) -> None:
-    """Its queues are spread again when it is back."""
+    """Queues of a stopped broker are assigned to no client, and are assigned again after its restart."""
     two.beat("one")
     before = two.shares("one")
     two.at(B).down()
@@ -342,14 +348,14 @@ def test_a_broker_that_is_down_is_read_by_nobody(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 def test_a_broker_without_write_permission_is_read_on(two: Entrance) -> None:
-    """Nobody loses a queue by it."""
+    """A broker without write permission keeps its readers."""
     two.beat("one")
     before = two.shares("one")
     two.at(B).wipe()
     assert two.shares("one") == before
 
 
-# transactions
+# Transactions.
 
 
 UNKNOWN, COMMIT = 0, 8
@@ -358,7 +364,7 @@ QUICK = {"transaction_check_interval": 3_000, "transaction_time_out": 1_000}
 
 @pytest.fixture
 def half_at_b(e: Entrance) -> Entrance:
-    """A topic for half messages that go to the second broker."""
+    """Return an entrance whose half messages go to the second broker."""
     e.topic(kind="TRANSACTION")
     e.at(A).wipe()
     return e
@@ -366,7 +372,7 @@ def half_at_b(e: Entrance) -> Entrance:
 
 @through(*ALL, brokers=2)
 def test_a_transaction_ends_at_its_broker(half_at_b: Entrance) -> None:
-    """Where its half message is."""
+    """A transaction is committed at the broker of its half message."""
     t = half_at_b
     (sent,) = t.publish(b"0", half=True)
     answer = t.at(B).end(sent, COMMIT)
@@ -378,7 +384,10 @@ def test_a_transaction_ends_at_its_broker(half_at_b: Entrance) -> None:
 
 @through(*ALL, brokers=2, **QUICK)
 def test_a_transaction_is_asked_for_by_its_broker(half_at_b: Entrance) -> None:
-    """Nobody asks while that is down; what is answered then ends it there."""
+    """Only the broker of the half message checks a transaction, and not while it is stopped.
+
+    The answer ends it there.
+    """
     t = half_at_b
     for name in (A, B):
         t.at(name).produce("p")
@@ -400,7 +409,7 @@ def test_a_transaction_is_asked_for_by_its_broker(half_at_b: Entrance) -> None:
 
 @through(*BROKER, brokers=2)
 def test_an_end_at_another_broker_finds_nothing(half_at_b: BrokerEntrance) -> None:
-    """And leaves the half message as it is."""
+    """A commit at another broker is rejected and leaves the half message uncommitted."""
     t = half_at_b
     (sent,) = t.publish(b"0", half=True)
     answer = t.at(A).end(sent, COMMIT)

@@ -1,4 +1,4 @@
-"""Delay levels: messages that wait in SCHEDULE_TOPIC_XXXX, one queue a level."""
+"""Delay levels: delayed messages are stored in SCHEDULE_TOPIC_XXXX, one queue per level, until their time is over."""
 
 import pytest
 from entrance import START_MS, BrokerEntrance
@@ -12,21 +12,21 @@ OWN = "1s 2m 3h 1d"
 
 @pytest.fixture
 def waiting(e: BrokerEntrance) -> BrokerEntrance:
-    """A topic, at a time at which levels are looked at."""
+    """Return an entrance with a topic, at a whole second, when delay levels are checked."""
     e.topic(queues=3)
     e.advance(2_000)
     return e
 
 
 def come(e: BrokerEntrance, queue: int = 0, topic: str = "T") -> list[bytes]:
-    """What has come."""
+    """Return the bodies of the messages that were delivered to a queue."""
     return [each.body for each in e.records(topic, queue)]
 
 
 @through(*BROKER)
 @pytest.mark.parametrize(("level", "seconds"), list(enumerate(LEVELS_S, 1)))
 def test_each_level_has_its_time(waiting: BrokerEntrance, level: int, seconds: int) -> None:
-    """Not a moment less, and no more while nobody else waits."""
+    """A delayed message is delivered when the time of its level is over, neither earlier nor twice."""
     assert waiting.put(DELAY=str(level)).ok
     waiting.advance(seconds * 1000 - 1)
     assert come(waiting) == []
@@ -41,7 +41,7 @@ def test_each_level_has_its_time(waiting: BrokerEntrance, level: int, seconds: i
     ("level", "taken", "seconds"), [(1, 1, 1), (2, 2, 120), (3, 3, 10_800), (4, 4, 86_400), (9, 4, 86_400)]
 )
 def test_levels_can_be_set(waiting: BrokerEntrance, level: int, taken: int, seconds: int) -> None:
-    """Their times and how many there are."""
+    """messageDelayLevel sets the number of delay levels and their times; a higher level counts as the last one."""
     waiting.put(DELAY=str(level))
     assert [each.property_map()["DELAY"] for each in waiting.records(SCHEDULE, taken - 1)] == [str(taken)]
     waiting.advance(seconds * 1000 - 1)
@@ -53,7 +53,7 @@ def test_levels_can_be_set(waiting: BrokerEntrance, level: int, taken: int, seco
 @through(*BROKER, message_delay_level="+2s 03s 0s -5s")
 @pytest.mark.parametrize(("level", "due_ms"), [(1, 2_000), (2, 3_000), (3, 0), (4, -5_000)])
 def test_the_times_of_levels_are_java_numbers(waiting: BrokerEntrance, level: int, due_ms: int) -> None:
-    """With signs and zeros in front; no time and less than none come with the look of this moment."""
+    """Times of delay levels may have a sign and leading zeros. A time of 0 or less delivers the message at once."""
     sent_ms = waiting.now_ms
     waiting.put(DELAY=str(level))
     queue = waiting.broker.store.queue(SCHEDULE, level - 1)
@@ -68,7 +68,7 @@ def test_the_times_of_levels_are_java_numbers(waiting: BrokerEntrance, level: in
 
 
 BEYOND = "106751991168d"
-"""More ms than a 64-bit number can hold: it goes on at the other end."""
+"""A time in ms that overflows a 64-bit number and becomes negative."""
 MANY = " ".join(["1m", "1h", "1d", BEYOND, "106751991167d", *["2s"] * 15])
 
 
@@ -78,7 +78,10 @@ MANY = " ".join(["1m", "1h", "1d", BEYOND, "106751991167d", *["2s"] * 15])
     [(1, 1, 60), (2, 2, 3_600), (3, 3, 86_400), (4, 4, 0), (5, 5, 0), (18, 18, 2), (20, 20, 2), (21, 20, 2)],
 )
 def test_there_may_be_more_than_eighteen_levels(waiting: BrokerEntrance, level: int, taken: int, seconds: int) -> None:
-    """Of all four units. What no 64-bit number can hold is past: by itself, or with the time of its message."""
+    """There may be more than eighteen delay levels, in all four units.
+
+    A level whose time, or whose delivery time, overflows 64 bits delivers at once.
+    """
     waiting.put(DELAY=str(level))
     assert [each.property_map()["DELAY"] for each in waiting.records(SCHEDULE, taken - 1)] == [str(taken)]
     if seconds:
@@ -113,7 +116,7 @@ def test_there_may_be_more_than_eighteen_levels(waiting: BrokerEntrance, level: 
     ],
 )
 def test_levels_that_cannot_be_read(name: str, text: str) -> None:
-    """A broker does not start with them."""
+    """A broker with an unparsable messageDelayLevel does not start."""
     with pytest.raises(ConfigError, match="messageDelayLevel="):
         entrance(name, message_delay_level=text)
 
@@ -121,7 +124,7 @@ def test_levels_that_cannot_be_read(name: str, text: str) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("level", [19, 99, 2**31 - 1])
 def test_a_level_above_the_last_is_the_last(waiting: BrokerEntrance, level: int) -> None:
-    """The message says so."""
+    """A delay level above the last is stored as the last level."""
     assert waiting.put(DELAY=str(level)).ok
     (message,) = waiting.records(SCHEDULE, 17)
     assert message.property_map()["DELAY"] == "18"
@@ -130,7 +133,7 @@ def test_a_level_above_the_last_is_the_last(waiting: BrokerEntrance, level: int)
 @through(*BROKER)
 @pytest.mark.parametrize("level", ["0", "-1", "-99", str(-(2**31))])
 def test_a_level_below_the_first_is_no_delay(waiting: BrokerEntrance, level: str) -> None:
-    """The message keeps it."""
+    """A delay level of 0 or less delivers the message at once; the message keeps the property."""
     assert waiting.put(DELAY=level).ok
     (message,) = waiting.records("T")
     assert message.property_map()["DELAY"] == level
@@ -139,7 +142,10 @@ def test_a_level_below_the_first_is_no_delay(waiting: BrokerEntrance, level: str
 
 @through(*BROKER)
 def test_where_a_message_waits(waiting: BrokerEntrance) -> None:
-    """In the queue of its level, with all that it had and the place where it belongs; that offset is answered."""
+    """A delayed message is stored in the queue of its level, with all its properties and its real topic and queue.
+
+    The send returns the offset of that queue.
+    """
     sent = waiting.put(b"0", tag="A", keys="k", queue=2, DELAY="4", color="red")
     (message,) = waiting.records(SCHEDULE, 3)
     assert (sent.offset, sent.place, sent.recall) == (0, message.physical_offset, "")
@@ -154,7 +160,7 @@ def test_where_a_message_waits(waiting: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_messages_of_a_level_keep_their_order(waiting: BrokerEntrance) -> None:
-    """Also those that were sent while others waited."""
+    """Messages of one delay level are delivered in the order in which they were sent."""
     for number in range(6):
         waiting.put(b"%d" % number, DELAY="2")
         waiting.advance(700)
@@ -164,7 +170,7 @@ def test_messages_of_a_level_keep_their_order(waiting: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_shorter_delay_comes_first(waiting: BrokerEntrance) -> None:
-    """Levels do not wait for each other."""
+    """A message of a shorter delay level is delivered first, though it was sent later."""
     for level, body in (("3", b"ten"), ("2", b"five"), ("1", b"one"), ("0", b"now")):
         waiting.put(body, DELAY=level)
     waiting.advance(10_000)
@@ -173,7 +179,7 @@ def test_a_shorter_delay_comes_first(waiting: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_level_wins_over_times(waiting: BrokerEntrance) -> None:
-    """The message loses them."""
+    """A delay level takes precedence over timer properties, which are removed from the message."""
     sent = waiting.put(DELAY="1", TIMER_DELAY_MS="60000", TIMER_DELAY_SEC="60", deliver_ms=waiting.now_ms + 60_000)
     assert sent.recall == ""
     waiting.advance(1_000)
@@ -183,7 +189,7 @@ def test_a_level_wins_over_times(waiting: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_topic_that_is_gone_is_delivered_to(waiting: BrokerEntrance) -> None:
-    """It stays unknown."""
+    """A delayed message of a deleted topic is delivered to that topic's queue; the topic stays unknown."""
     waiting.put(DELAY="1")
     waiting.delete_topic("T")
     waiting.advance(1_000)
@@ -193,7 +199,7 @@ def test_a_topic_that_is_gone_is_delivered_to(waiting: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_delayed_message_wakes_who_waits(waiting: BrokerEntrance) -> None:
-    """A pull and a pop, when it comes and not when it is sent."""
+    """A delayed message wakes a waiting pull and a waiting pop on delivery, not on send."""
     waiting.beat("puller")
     pull, pop = waiting.pull(0, suspend_ms=15_000), waiting.pop(group="P", poll_ms=15_000)
     waiting.put(DELAY="2")
@@ -207,7 +213,7 @@ def test_a_delayed_message_wakes_who_waits(waiting: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_nobody_sees_a_message_that_waits(waiting: BrokerEntrance) -> None:
-    """Its queue is as long as it was."""
+    """A delayed message is invisible to consumers and to consume statistics until it is delivered."""
     waiting.put(DELAY="3")
     waiting.advance(9_999)
     assert waiting.bodies() == []
@@ -216,7 +222,10 @@ def test_nobody_sees_a_message_that_waits(waiting: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_ordered_messages_can_be_delayed(waiting: BrokerEntrance) -> None:
-    """They come to their own queue with their group, behind those that were sent meanwhile."""
+    """A delayed ordered message is delivered to its queue, behind messages that were sent meanwhile.
+
+    It keeps its message group.
+    """
     waiting.put(b"later", message_group="g", queue=1, DELAY="2")
     waiting.put(b"now", message_group="g", queue=1)
     waiting.advance(5_000)
@@ -226,7 +235,7 @@ def test_ordered_messages_can_be_delayed(waiting: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_batch_is_not_delayed(waiting: BrokerEntrance) -> None:
-    """One that asks for it is refused; what its messages ask for themselves is stored unread."""
+    """A batch with a delay level is rejected; a delay level of a message inside a batch is stored without effect."""
     before = waiting.state()
     refused = waiting.batch((b"a", {}), (b"b", {}), DELAY="1")
     assert refused.code == 13
@@ -240,7 +249,7 @@ def test_a_batch_is_not_delayed(waiting: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_half_message_with_a_level_is_lost(waiting: BrokerEntrance) -> None:
-    """It waits for the half topic and forgets its own: a commit is taken, and nothing ever comes."""
+    """A half message with a delay level is lost: it loses its real topic, so that its commit delivers nothing."""
     sent = waiting.put(half=True, DELAY="1")
     (message,) = waiting.records(SCHEDULE)
     assert message.property_map()["REAL_TOPIC"] == "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -253,7 +262,7 @@ def test_a_half_message_with_a_level_is_lost(waiting: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_what_came_late_is_delayed_again_when_it_is_not_acknowledged(waiting: BrokerEntrance) -> None:
-    """The copy has the level still: the invisible time, the time of revival, and the level's once more."""
+    """An unacknowledged delayed message is delayed by its level again, after its invisible duration and its revival."""
     waiting.put(DELAY="2")
     waiting.advance(5_000)
     assert waiting.bodies(invisible_ms=2_000) == [b"0"]

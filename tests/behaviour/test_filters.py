@@ -1,4 +1,4 @@
-"""Filters: which messages a pop is given by tags or by an expression over properties, and what of the others."""
+"""Filters: the messages that a tag or SQL92 expression selects for a pop or pull, and the offsets of the others."""
 
 import pytest
 from entrance import BrokerEntrance, Entrance, handles
@@ -6,7 +6,7 @@ from entrances import ALL, BROKER, through
 
 SQL, TAG = "SQL92", "TAG"
 MESSAGES = (("small red", "red", "1"), ("large blue", "blue", "3"), ("large red", "red", "2"), ("large", "", "4"))
-"""Body, tag and property `size`."""
+"""Body, tag and property `size` of each message."""
 FOUND = [
     ("red", TAG, [b"small red", b"large red"]),
     (" red || blue ||", TAG, [b"small red", b"large blue", b"large red"]),
@@ -18,7 +18,7 @@ FOUND = [
 
 
 def fill(e: Entrance, message_group: str = "") -> None:
-    """Send the messages."""
+    """Send all messages of MESSAGES."""
     for body, tag, size in MESSAGES:
         e.put(body.encode(), tag=tag, message_group=message_group, size=size)
 
@@ -26,7 +26,7 @@ def fill(e: Entrance, message_group: str = "") -> None:
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*ALL)
 def test_an_expression_finds_its_messages(e: Entrance, expression: str, kind: str, found: list[bytes]) -> None:
-    """In the order of sending, and what it does not find is passed for good."""
+    """A pop returns the matching messages in the order of sending and skips the others for good."""
     e.topic()
     e.group()
     fill(e)
@@ -38,7 +38,7 @@ def test_an_expression_finds_its_messages(e: Entrance, expression: str, kind: st
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*BROKER, enable_property_filter=True)
 def test_a_pull_finds_the_same(e: BrokerEntrance, expression: str, kind: str, found: list[bytes]) -> None:
-    """Its next offset is behind what it has passed."""
+    """A pull returns the matching messages; its next offset is behind those that did not match."""
     e.topic()
     e.group()
     fill(e)
@@ -50,7 +50,7 @@ def test_a_pull_finds_the_same(e: BrokerEntrance, expression: str, kind: str, fo
 @pytest.mark.parametrize("expression", [expression for expression, kind, _ in FOUND if kind == SQL])
 @through(*BROKER)
 def test_a_pull_by_sql_has_to_be_allowed(e: BrokerEntrance, expression: str) -> None:
-    """Which it is not unless `enablePropertyFilter` says so."""
+    """A pull with a SQL92 expression is rejected unless enablePropertyFilter is set."""
     e.topic()
     answer = e.pull(0, expression=expression, kind=SQL).answer
     assert answer is not None
@@ -60,7 +60,10 @@ def test_a_pull_by_sql_has_to_be_allowed(e: BrokerEntrance, expression: str) -> 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*ALL)
 def test_an_expression_in_order(e: Entrance, expression: str, kind: str, found: list[bytes]) -> None:
-    """One at a time: the next is given out when the last is acknowledged, and nothing between them blocks."""
+    """An ordered pop of one message returns the next match once the previous one is acknowledged.
+
+    Messages in between do not block the queue.
+    """
     e.fifo()
     fill(e, "g")
     seen = []
@@ -76,7 +79,7 @@ def test_an_expression_in_order(e: Entrance, expression: str, kind: str, found: 
 )
 @through(*ALL)
 def test_what_comes_again_is_filtered_anew(e: Entrance, expression: str, kind: str, again: list[bytes]) -> None:
-    """By the expression of whoever reads it then; what that does not find is gone, too."""
+    """A pop filters redelivered messages by its own expression and skips those that do not match."""
     e.topic()
     e.group()
     fill(e)
@@ -88,7 +91,10 @@ def test_what_comes_again_is_filtered_anew(e: Entrance, expression: str, kind: s
 
 @through(*ALL)
 def test_tags_of_one_hash(e: Entrance) -> None:
-    """A broker compares hashes; a proxy looks at the tag itself, and acknowledges what is not wanted."""
+    """The broker compares hash codes of tags, so tags with the same hash match.
+
+    The proxy compares the tags themselves and acknowledges messages that do not match.
+    """
     e.topic()
     e.group()
     for tag in ("BB", "Aa", "BB"):

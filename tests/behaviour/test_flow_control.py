@@ -1,4 +1,4 @@
-"""Sends that are told of trouble: who is told so, and what is stored all the same."""
+"""Sends with an error status: which status the producer gets, and which messages are stored nevertheless."""
 
 from entrance import BrokerEntrance, Entrance
 from entrances import ALL, BROKER, through
@@ -9,7 +9,7 @@ LATE = {"engine": 10, "remoting": 10, "grpc": 50401}
 
 @through(*ALL, flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0)
 def test_a_send_that_is_late_for_the_disk_is_stored(e: Entrance) -> None:
-    """Its client is told that it is late, and finds it; so it may come to send it once more."""
+    """A send that returns FLUSH_DISK_TIMEOUT is stored, so that a repeated send stores the message twice."""
     e.topic()
     for body in (b"0", b"again"):
         sent = e.put(body)
@@ -19,7 +19,7 @@ def test_a_send_that_is_late_for_the_disk_is_stored(e: Entrance) -> None:
 
 @through(*BROKER, transient_store_pool_enable=True, transient_store_pool_size=0)
 def test_a_broker_without_buffers_is_busy(e: BrokerEntrance) -> None:
-    """Nothing is stored of what its clients send."""
+    """A broker without free write buffers rejects a send as busy and stores nothing."""
     e.topic()
     sent = e.put()
     assert (sent.ok, sent.code) == (False, BUSY)
@@ -28,6 +28,6 @@ def test_a_broker_without_buffers_is_busy(e: BrokerEntrance) -> None:
 
 @through("grpc", transient_store_pool_enable=True, transient_store_pool_size=0)
 def test_a_proxy_does_not_ask_for_buffers(e: Entrance) -> None:
-    """What comes through it is stored."""
+    """A send through the proxy is stored even if the broker has no free write buffer."""
     e.filled(1)
     assert e.bodies() == [b"0"]

@@ -1,4 +1,4 @@
-"""A change of the invisible time: a new check point, then an acknowledgement of the old one."""
+"""A change of the invisible duration: the broker stores a new check point, then acknowledges the old one."""
 
 import pytest
 from entrance import Entrance
@@ -12,7 +12,10 @@ RETRY = "%RETRY%G_T"
 @through(*ALL)
 @pytest.mark.parametrize("new_ms", [1_000, 5_000, 60_000, 3_600_000])
 def test_the_new_time_counts_from_the_change(e: Entrance, new_ms: int) -> None:
-    """Shorter or longer than the old one was: the message comes back 2 to 4 s after it, and once."""
+    """The new invisible duration starts at the change: the message is redelivered once, 2 to 4 s after its end.
+
+    This holds for shorter and longer durations.
+    """
     e.filled(1)
     (message,) = e.take(invisible_ms=30_000)
     e.advance(4_000)
@@ -27,7 +30,7 @@ def test_the_new_time_counts_from_the_change(e: Entrance, new_ms: int) -> None:
 
 @through(*ALL)
 def test_the_new_handle(e: Entrance) -> None:
-    """It begins at the message itself, at the time of the change, in the same revive queue."""
+    """A new receipt handle starts at the message itself, at the time of the change, in the same revive queue."""
     e.filled(3)
     *_, last = e.take()
     e.advance(1_000)
@@ -38,7 +41,7 @@ def test_the_new_handle(e: Entrance) -> None:
 
 @through(*ALL)
 def test_only_the_new_handle_acknowledges(e: Entrance) -> None:
-    """The old one does nothing any more."""
+    """After a change only the new receipt handle acknowledges the message; the old handle has no effect."""
     e.filled(2)
     first, second = e.take()
     e.advance(1_000)
@@ -52,7 +55,7 @@ def test_only_the_new_handle_acknowledges(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_changed_time_can_be_changed_again(e: Entrance) -> None:
-    """With the new handle each time, as a client does that renews."""
+    """The invisible duration can be changed repeatedly, each time with the newest handle, as a renewing client does."""
     e.filled(1)
     (message,) = e.take()
     handle = message.handle
@@ -69,7 +72,7 @@ def test_a_changed_time_can_be_changed_again(e: Entrance) -> None:
 
 @through(*ALL)
 def test_nothing_is_a_time(e: Entrance) -> None:
-    """The message comes back 2 to 4 s later."""
+    """A change to an invisible duration of 0 redelivers the message 2 to 4 s later."""
     e.filled(1)
     (message,) = e.take()
     assert e.change(message.handle, 0).ok
@@ -79,7 +82,7 @@ def test_nothing_is_a_time(e: Entrance) -> None:
 
 @through(*BROKER)
 def test_less_than_nothing_is_a_time(e: Entrance) -> None:
-    """For the broker; a proxy refuses it."""
+    """The broker accepts a negative invisible duration and redelivers the message within 4 s."""
     e.filled(1)
     (message,) = e.take()
     assert e.change(message.handle, -5).ok
@@ -89,7 +92,7 @@ def test_less_than_nothing_is_a_time(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_change_after_the_acknowledgement_brings_the_message_back(e: Entrance) -> None:
-    """Each accepted change is a check point of its own."""
+    """A change after the acknowledgement redelivers the message. Each accepted change is a check point of its own."""
     e.filled(1)
     (message,) = e.take()
     assert e.ack(message.handle).ok
@@ -101,7 +104,7 @@ def test_a_change_after_the_acknowledgement_brings_the_message_back(e: Entrance)
 
 @through(*ALL)
 def test_two_changes_with_one_handle_are_two_copies(e: Entrance) -> None:
-    """The handle was used up by the first."""
+    """Two changes with one handle redeliver two copies, although the first change replaced the handle."""
     e.filled(1)
     (message,) = e.take()
     for _ in range(2):
@@ -113,7 +116,10 @@ def test_two_changes_with_one_handle_are_two_copies(e: Entrance) -> None:
 
 @through(*BROKER)
 def test_an_expired_handle_can_be_changed(e: Entrance) -> None:
-    """In front of the broker; if the message came back already, there is another copy of it."""
+    """The broker accepts a change with an expired handle.
+
+    If the message was already redelivered, a second copy follows.
+    """
     e.filled(1)
     (message,) = e.take()
     e.advance(15_000)
@@ -124,7 +130,7 @@ def test_an_expired_handle_can_be_changed(e: Entrance) -> None:
 
 @through("grpc")
 def test_a_proxy_changes_no_expired_handle(e: Entrance) -> None:
-    """It has a code of its own."""
+    """The proxy rejects a change with an expired handle by a code of its own."""
     e.filled(1)
     (message,) = e.take()
     e.advance(10_000)
@@ -136,7 +142,7 @@ def test_a_proxy_changes_no_expired_handle(e: Entrance) -> None:
 
 @through(*ALL)
 def test_what_came_back_can_be_changed(e: Entrance) -> None:
-    """The handle of a retry topic stays one."""
+    """The invisible duration of a redelivered message can be changed; its new handle still names the retry topic."""
     e.filled(1)
     e.take()
     e.advance(15_000)
@@ -152,7 +158,10 @@ def test_what_came_back_can_be_changed(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_change_of_an_ordered_message_keeps_its_pop_time(e: Entrance) -> None:
-    """Its new time is counted from there; no copy is made, the queue is blocked for so long."""
+    """A change for an ordered message keeps its pop time and blocks the queue until the new duration ends.
+
+    No copy is written to the retry topic.
+    """
     e.fifo()
     e.send(b"0", message_group="g")
     (message,) = e.take(order=True)
@@ -169,7 +178,7 @@ def test_a_change_of_an_ordered_message_keeps_its_pop_time(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_change_of_an_old_batch_has_no_effect(e: Entrance) -> None:
-    """Another batch of the queue is out by then."""
+    """A change with the handle of an earlier ordered batch does not affect the batch in flight."""
     e.fifo()
     e.send(b"0", message_group="g")
     (old,) = e.take(order=True, invisible_ms=60_000)

@@ -1,15 +1,15 @@
-"""Who belongs to a group: those that say so, until they go or have been silent for too long."""
+"""Consumers of a group: from their first heartbeat until they unregister or time out."""
 
 from entrance import Entrance
 from entrances import ALL, through
 
 SILENT_MS, SCAN_MS, BEAT_MS = 120_000, 10_000, 30_000
-"""After such a silence a member is forgotten, at the next look."""
+"""Timeout of a client without heartbeats, interval of the scan that removes it, and interval of heartbeats."""
 
 
 @through(*ALL)
 def test_members_are_listed_until_they_leave(e: Entrance) -> None:
-    """One that leaves takes nobody along, and may come back."""
+    """A consumer is listed until it unregisters; the other consumers stay, and it may register again."""
     e.topic()
     assert e.members() == []
     for client in ("one", "two"):
@@ -23,7 +23,7 @@ def test_members_are_listed_until_they_leave(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_member_belongs_to_its_own_group(e: Entrance) -> None:
-    """Groups of the same topic know nothing of each other."""
+    """A consumer is listed in its own group only, even if other groups subscribe to the same topic."""
     e.topic()
     e.beat("one")
     e.beat("two", group="H")
@@ -34,7 +34,7 @@ def test_a_member_belongs_to_its_own_group(e: Entrance) -> None:
 
 @through(*ALL)
 def test_who_is_silent_for_too_long_is_forgotten(e: Entrance) -> None:
-    """Who is not stays."""
+    """A consumer without heartbeats is removed after the timeout; one that sends heartbeats stays."""
     e.topic()
     for client in ("silent", "alive"):
         e.beat(client)

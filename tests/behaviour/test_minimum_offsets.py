@@ -1,4 +1,4 @@
-"""Files of the log that are deleted: who goes on where, and what becomes of what was out."""
+"""Deleted commit log files: where groups continue to read, and the fate of messages in flight."""
 
 from entrance import BrokerEntrance, Entrance
 from entrances import ALL, BROKER, through
@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.operations import DeleteExpiredCommitLog
 SIZES: dict[str, object] = {
     "max_message_size": 16 * 1024,
     "mapped_file_size_commit_log": 256 * 1024,
-    "delete_when": "24",  # an hour that never comes
+    "delete_when": "24",  # No hour of the day matches.
     "file_reserved_time": 0,
 }
 FILLER = b"x" * 10_000
@@ -16,19 +16,19 @@ MOVED = 21
 
 
 def fill(e: Entrance, files: int = 1, topic: str = "T", **options: str) -> None:
-    """So many full files, and one message in the last."""
+    """Send enough messages to fill a number of log files and one message more."""
     e.send(*(b"%d %s" % (number, FILLER) for number in range(files * IN_A_FILE + 1)), topic=topic, **options)
 
 
 def delete(e: Entrance) -> None:
-    """The broker is told to delete full files, which it does at its next look, a minute after its start."""
+    """Request the deletion of full files, and advance to its next run, a minute after the start of the broker."""
     e.engine.ask(e.broker, DeleteExpiredCommitLog())
     e.advance(60_000)
     assert first(e) == IN_A_FILE
 
 
 def first(e: Entrance) -> int:
-    """The first offset that queue 0 holds."""
+    """Return the first offset of queue 0."""
     return e.broker.store.min_offset("T", 0)
 
 
@@ -38,7 +38,7 @@ def numbers(bodies: list[bytes]) -> list[int]:
 
 @through(*ALL, **SIZES)
 def test_who_is_behind_goes_on_at_the_first_that_is_left(e: Entrance) -> None:
-    """A group that has read two, and what comes then."""
+    """A group whose next messages were deleted continues with the first remaining message."""
     e.topic()
     fill(e)
     e.ack(*(each.handle for each in e.take(count=2)))
@@ -50,7 +50,7 @@ def test_who_is_behind_goes_on_at_the_first_that_is_left(e: Entrance) -> None:
 
 @through(*ALL, **SIZES)
 def test_what_was_out_does_not_come_back(e: Entrance) -> None:
-    """Nobody has it any more; what lies behind it and is out, does."""
+    """Deleted messages in flight are not redelivered; remaining messages in flight are."""
     e.topic()
     fill(e)
     gone = e.take(count=IN_A_FILE, invisible_ms=90_000)
@@ -64,7 +64,10 @@ def test_what_was_out_does_not_come_back(e: Entrance) -> None:
 
 @through(*ALL, **SIZES)
 def test_a_batch_in_order_is_over_with_its_time(e: Entrance) -> None:
-    """Until then the queue is blocked, for nobody can acknowledge what is gone; the group goes on behind."""
+    """An ordered batch of deleted messages blocks its queue until its invisible duration ends.
+
+    The group then continues with the first remaining message.
+    """
     e.fifo()
     fill(e, message_group="one")
     batch = e.take(count=2, order=True, invisible_ms=90_000)
@@ -78,7 +81,7 @@ def test_a_batch_in_order_is_over_with_its_time(e: Entrance) -> None:
 
 @through(*BROKER, **SIZES)
 def test_a_pull_is_told_where_the_queue_begins(e: BrokerEntrance) -> None:
-    """Whatever it asked for of what is gone; at the first offset that is left it finds messages."""
+    """A pull of a deleted offset returns PULL_OFFSET_MOVED with the first remaining offset and no messages."""
     e.topic()
     fill(e)
     delete(e)
@@ -93,7 +96,7 @@ def test_a_pull_is_told_where_the_queue_begins(e: BrokerEntrance) -> None:
 
 @through(*BROKER, **SIZES)
 def test_progress_counts_from_where_the_group_is(e: BrokerEntrance) -> None:
-    """Administrators see the end of the queue and the offset that the group has, also where that is gone."""
+    """Consume statistics show the end of the queue and the offset of the group, even if messages there were deleted."""
     e.topic()
     fill(e)
     e.ack(*(each.handle for each in e.take(count=2)))

@@ -1,4 +1,4 @@
-"""Names of topics, groups, tags and properties: what the broker refuses, and what only a proxy does."""
+"""Names of topics, groups, tags and properties that the broker rejects, and those that only the proxy rejects."""
 
 import pytest
 from entrance import Entrance
@@ -35,7 +35,7 @@ BY_A_PROXY = {
 @pytest.mark.parametrize("topic", TOPICS)
 @through(*ALL)
 def test_topics_that_nobody_may_send_to(e: Entrance, topic: str) -> None:
-    """Nothing is made for the asking."""
+    """A send to a topic with an invalid or system name is rejected, and no topic is created."""
     before = e.state()
     sent = e.put(topic=topic)
     assert e.says(sent, *TOPICS[topic]), sent
@@ -45,7 +45,10 @@ def test_topics_that_nobody_may_send_to(e: Entrance, topic: str) -> None:
 @pytest.mark.parametrize("group", GROUPS)
 @through(*ALL)
 def test_groups_that_nobody_may_consume_as(e: Entrance, group: str) -> None:
-    """A broker makes none of such a name, so that there is none; a proxy says what is wrong with it."""
+    """A pop of a group with an invalid name is rejected, and the group is not created.
+
+    The broker reports that the group does not exist; the proxy reports what is wrong with the name.
+    """
     e.filled(1)
     before = e.broker.groups.table.keys() | set()
     answer = e.pop(group=group).answer
@@ -57,10 +60,10 @@ def test_groups_that_nobody_may_consume_as(e: Entrance, group: str) -> None:
 @pytest.mark.parametrize("what", BY_A_PROXY)
 @through(*ALL)
 def test_tags_and_properties_that_a_proxy_refuses(e: Entrance, what: str) -> None:
-    """A broker stores them as they are, for it reads none of them."""
+    """The proxy rejects invalid tags and properties; the broker stores them unchecked."""
     given, code, remark = BY_A_PROXY[what]
     e.topic()
-    sent = e.put(**given)  # type: ignore[arg-type]  # tags and properties, which are texts
+    sent = e.put(**given)  # type: ignore[arg-type]  # tags and properties are strings
     if e.proxied:
         assert (sent.code, sent.remark) == (code, remark)
         assert e.records("T") == []

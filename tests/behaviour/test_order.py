@@ -1,4 +1,4 @@
-"""Order: one batch of a queue is out at a time; and queue locks, by which older clients keep order."""
+"""Order: a queue has one batch in flight per group; older clients keep order by queue locks."""
 
 import pytest
 from entrance import BrokerEntrance, Entrance, handles
@@ -11,14 +11,17 @@ RETRY, DEAD = "%RETRY%G_T", "%DLQ%G"
 
 
 def ordered(e: Entrance, count: int = 6) -> None:
-    """A queue with messages of one message group."""
+    """Create a queue with messages of one message group."""
     e.fifo()
     e.send(*(b"%d" % number for number in range(count)), message_group="g")
 
 
 @through(*ALL)
 def test_a_batch_blocks_its_queue(e: Entrance) -> None:
-    """For everybody of the group, also for who has it; other groups are not concerned."""
+    """A batch in flight blocks its queue for all consumers of the group, including its own.
+
+    Other groups are unaffected.
+    """
     ordered(e)
     e.group("H", consume_message_orderly=True)
     assert e.bodies(order=True, client="one", count=2) == [b"0", b"1"]
@@ -28,7 +31,7 @@ def test_a_batch_blocks_its_queue(e: Entrance) -> None:
 
 @through(*ALL)
 def test_queues_are_blocked_one_by_one(e: Entrance) -> None:
-    """A batch of one leaves the others free."""
+    """An ordered batch blocks its own queue only."""
     e.fifo(queues=3)
     for queue in range(3):
         e.store(b"%d" % queue, b"%d" % (queue + 10), queue=queue)
@@ -39,7 +42,10 @@ def test_queues_are_blocked_one_by_one(e: Entrance) -> None:
 
 @through(*ALL)
 def test_an_ordered_group_is_where_its_first_open_message_is(e: Entrance) -> None:
-    """Its offset follows acknowledgements, in whatever order they come, and the last one frees the queue."""
+    """The offset of an ordered group is its first unacknowledged message, for any order of acknowledgements.
+
+    The last acknowledgement of the batch frees the queue.
+    """
     ordered(e)
     first, second, third = handles(e.take(order=True, count=3))
     assert e.committed() == 0
@@ -55,7 +61,7 @@ def test_an_ordered_group_is_where_its_first_open_message_is(e: Entrance) -> Non
 
 @through(*ALL)
 def test_a_batch_can_be_acknowledged_at_once(e: Entrance) -> None:
-    """With one request."""
+    """One request acknowledges a whole ordered batch."""
     ordered(e)
     e.ack(*handles(e.take(order=True, count=4)))
     assert e.committed() == 4
@@ -64,7 +70,10 @@ def test_a_batch_can_be_acknowledged_at_once(e: Entrance) -> None:
 
 @through(*ALL)
 def test_what_was_not_acknowledged_comes_again_first(e: Entrance) -> None:
-    """From the first open message on, with those acknowledged behind it, and new ones; no copy is made."""
+    """Redelivery of an ordered batch starts at its first unacknowledged message and includes all later ones.
+
+    Acknowledged messages behind it and new messages are returned as well; no copy is written to the retry topic.
+    """
     ordered(e, 4)
     first, _, third = handles(e.take(order=True, count=3))
     e.ack(first)
@@ -76,7 +85,7 @@ def test_what_was_not_acknowledged_comes_again_first(e: Entrance) -> None:
 
 @through(*ALL)
 def test_attempts_of_a_batch_are_counted(e: Entrance) -> None:
-    """By the broker, as often as the same messages come."""
+    """The broker counts an attempt for each redelivery of the same ordered batch."""
     ordered(e, 2)
     seen = []
     for _ in range(3):
@@ -92,7 +101,10 @@ def test_attempts_of_a_batch_are_counted(e: Entrance) -> None:
     indirect=["e"],
 )
 def test_attempts_of_growing_batches_are_counted(e: Entrance, third: list[int]) -> None:
-    """For each message; a proxy reads the number of the queue only, which is that of its newest message."""
+    """The broker counts attempts per message of a growing batch.
+
+    The proxy shows the attempt of the queue only, which is that of the newest message.
+    """
     ordered(e, 3)
     for count in (1, 2):
         e.take(order=True, count=count)
@@ -102,7 +114,7 @@ def test_attempts_of_growing_batches_are_counted(e: Entrance, third: list[int]) 
 
 @through(*ALL)
 def test_the_same_attempt_gets_the_same_batch(e: Entrance) -> None:
-    """A receive whose answer was lost is repeated under its attempt id, and nothing counts twice."""
+    """A repeated ordered pop with the same attempt id returns the same batch without counting an attempt."""
     ordered(e)
     assert e.bodies(order=True, count=3, attempt="a") == [b"0", b"1", b"2"]
     e.advance(1_000)
@@ -113,7 +125,7 @@ def test_the_same_attempt_gets_the_same_batch(e: Entrance) -> None:
 
 @through(*ALL)
 def test_one_message_that_is_hidden_longer_keeps_the_queue(e: Entrance) -> None:
-    """Until all that is open is visible again."""
+    """An ordered batch blocks its queue until the longest invisible duration of its messages ends."""
     ordered(e, 2)
     _, second = handles(e.take(order=True))
     assert e.change(second, 30_000).ok
@@ -125,7 +137,10 @@ def test_one_message_that_is_hidden_longer_keeps_the_queue(e: Entrance) -> None:
 
 @through(*ALL)
 def test_all_messages_hidden_shorter_free_the_queue(e: Entrance) -> None:
-    """As clients do when consumption failed."""
+    """A shorter invisible duration of all messages of an ordered batch frees its queue earlier.
+
+    Clients change it so when consumption fails.
+    """
     ordered(e, 2)
     for handle in handles(e.take(order=True, invisible_ms=60_000)):
         assert e.change(handle, 1_000).ok
@@ -137,7 +152,7 @@ def test_all_messages_hidden_shorter_free_the_queue(e: Entrance) -> None:
 
 @through(*ALL)
 def test_an_old_handle_does_nothing_to_a_new_batch(e: Entrance) -> None:
-    """It succeeds, and what is out stays open."""
+    """An acknowledgement with the handle of an earlier ordered batch succeeds without affecting the batch in flight."""
     ordered(e, 2)
     (old,) = e.take(order=True, count=1)
     e.advance(5_000)
@@ -152,7 +167,7 @@ def test_an_old_handle_does_nothing_to_a_new_batch(e: Entrance) -> None:
 @through(*ALL)
 @pytest.mark.parametrize("seed", range(3))
 def test_no_message_group_overtakes_itself(e: Entrance, seed: int) -> None:
-    """Whatever fails, comes again or is done late: of each group the first open message is always seen first."""
+    """Ordered consumption never skips a message of a message group, whichever consumption fails, repeats or is late."""
     draw = Chance(seed).stream("order")
     e.fifo(queues=4)
     left = {f"g{number}": [f"g{number}:{turn}" for turn in range(6)] for number in range(5)}
@@ -164,7 +179,7 @@ def test_no_message_group_overtakes_itself(e: Entrance, seed: int) -> None:
             text = message.body.decode()
             name = text.split(":")[0]
             if text not in left[name]:
-                continue  # acknowledged before, behind one that was not
+                continue  # It was acknowledged earlier, behind a message that was not.
             if draw.below(3):
                 assert left[name][0] == text
                 assert e.ack(message.handle).ok
@@ -179,7 +194,7 @@ def test_no_message_group_overtakes_itself(e: Entrance, seed: int) -> None:
 
 @through("grpc")
 def test_a_message_that_is_given_up_lets_the_next_one_through(e: GrpcEntrance) -> None:
-    """It goes to the dead letter queue and counts as acknowledged."""
+    """A message that is forwarded to the dead letter queue counts as acknowledged and frees its ordered queue."""
     ordered(e, 2)
     (first,) = e.take(order=True, count=1)
     assert e.bodies(order=True) == []
@@ -191,7 +206,7 @@ def test_a_message_that_is_given_up_lets_the_next_one_through(e: GrpcEntrance) -
 
 @through("grpc")
 def test_a_message_with_too_many_attempts_is_given_up_by_the_proxy(e: GrpcEntrance) -> None:
-    """Without an order; the client does not see it any more."""
+    """The proxy forwards a message with too many attempts to the dead letter queue instead of returning it."""
     e.filled(1)
     e.group("G", retry_max_times=0)
     assert e.bodies() == [b"0"]
@@ -202,7 +217,7 @@ def test_a_message_with_too_many_attempts_is_given_up_by_the_proxy(e: GrpcEntran
 
 @through(*BROKER)
 def test_a_pop_without_order_is_not_blocked(e: BrokerEntrance) -> None:
-    """It reads on from where the group is."""
+    """A pop without order is not blocked by an ordered batch and reads from the offset of the group."""
     ordered(e, 2)
     e.take(order=True)
     assert e.bodies() == [b"0", b"1"]
@@ -210,7 +225,7 @@ def test_a_pop_without_order_is_not_blocked(e: BrokerEntrance) -> None:
 
 @through(*ALL)
 def test_a_deleted_topic_leaves_no_block_behind(e: Entrance) -> None:
-    """A new one of its name is free."""
+    """A recreated topic is not blocked by ordered batches of the deleted one."""
     ordered(e, 2)
     e.take(order=True, invisible_ms=60_000)
     e.delete_topic("T")
@@ -222,7 +237,7 @@ def test_a_deleted_topic_leaves_no_block_behind(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_deleted_group_leaves_no_block_behind(e: Entrance) -> None:
-    """A new one of its name is free."""
+    """A recreated group is not blocked by ordered batches of the deleted one."""
     ordered(e, 2)
     e.take(order=True, invisible_ms=60_000)
     e.engine.ask(e.broker, DeleteGroup("G", True))
@@ -233,7 +248,7 @@ def test_a_deleted_group_leaves_no_block_behind(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_reset_lifts_the_block(e: Entrance) -> None:
-    """The group reads on where it was moved to."""
+    """An offset reset unblocks an ordered queue, and the group reads from the new offset."""
     ordered(e, 4)
     e.take(order=True, invisible_ms=60_000)
     e.engine.ask(e.broker, ResetOffset("G", "T", 0, 0, 2))
@@ -242,7 +257,7 @@ def test_a_reset_lifts_the_block(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_queue_that_is_gone_leaves_no_block_behind(e: Entrance) -> None:
-    """A topic that loses a queue and gets it back is free there; its other queues stay blocked."""
+    """A queue that was removed from a topic and added again is not blocked; other queues stay blocked."""
     e.fifo(queues=2)
     for queue in range(2):
         e.store(b"%d" % queue, queue=queue)
@@ -255,7 +270,7 @@ def test_a_queue_that_is_gone_leaves_no_block_behind(e: Entrance) -> None:
 @through(*ALL)
 @pytest.mark.parametrize(("idle_ms", "attempt"), [(24 * 3_600_000, 1), (24 * 3_600_000 + 1, 0)])
 def test_a_batch_is_forgotten_after_a_day(e: Entrance, idle_ms: int, attempt: int) -> None:
-    """What it held comes again as if for the first time."""
+    """An ordered batch expires after a day; its messages are then returned as first attempts."""
     ordered(e, 1)
     e.take(order=True)
     e.advance(idle_ms)
@@ -264,7 +279,7 @@ def test_a_batch_is_forgotten_after_a_day(e: Entrance, idle_ms: int, attempt: in
 
 @through(*BROKER)
 def test_a_consumer_that_leaves_keeps_its_batch(e: BrokerEntrance) -> None:
-    """Nobody is told of it: the next one of its group waits for the batch's time."""
+    """An unregistered consumer's ordered batch keeps its queue blocked until its invisible duration ends."""
     ordered(e, 2)
     e.beat("one")
     e.beat("two")
@@ -278,7 +293,10 @@ def test_a_consumer_that_leaves_keeps_its_batch(e: BrokerEntrance) -> None:
 @through(*ALL)
 @pytest.mark.parametrize(("wakes", "after_ms"), [(True, 10_000), (False, 14_000)])
 def test_a_queue_that_becomes_free_wakes_who_waits(e: Entrance, wakes: bool, after_ms: int) -> None:
-    """With enableNotifyAfterPopOrderLockRelease; without, what it holds is found at the deadline."""
+    """With enableNotifyAfterPopOrderLockRelease a freed ordered queue wakes a waiting pop.
+
+    Without it the pop finds the message at its deadline.
+    """
     e.configure(enableNotifyAfterPopOrderLockRelease=str(wakes).lower())
     ordered(e, 1)
     e.take(order=True, invisible_ms=10_000)
@@ -292,7 +310,7 @@ def test_a_queue_that_becomes_free_wakes_who_waits(e: Entrance, wakes: bool, aft
 
 @through(*ALL)
 def test_nobody_is_told_of_a_queue_once_that_is_switched_off(e: Entrance) -> None:
-    """Also of those whose time ran already."""
+    """Disabling enableNotifyAfterPopOrderLockRelease also applies to ordered batches that are already in flight."""
     ordered(e, 1)
     e.take(order=True, invisible_ms=10_000)
     waiting = e.pop(order=True, poll_ms=14_000)
@@ -303,7 +321,7 @@ def test_nobody_is_told_of_a_queue_once_that_is_switched_off(e: Entrance) -> Non
 
 @through(*BROKER)
 def test_a_queue_is_locked_by_one_client(e: BrokerEntrance) -> None:
-    """Of several that are asked for, those that are free are given."""
+    """A queue lock is granted to one client; a request for several queues is granted the free ones."""
     e.topic(queues=3)
     assert e.lock("a", 0, 1) == [0, 1]
     assert e.lock("b", 0, 1, 2) == [2]
@@ -312,7 +330,7 @@ def test_a_queue_is_locked_by_one_client(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_lock_is_handed_over_when_it_is_given_back(e: BrokerEntrance) -> None:
-    """Only by who holds it."""
+    """Only the client that holds a queue lock can release it; then another client can lock the queue."""
     e.topic()
     assert e.lock("a", 0) == [0]
     e.unlock("b", 0)
@@ -323,7 +341,7 @@ def test_a_lock_is_handed_over_when_it_is_given_back(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_lock_runs_out_a_minute_after_its_last_renewal(e: BrokerEntrance) -> None:
-    """Then the first who asks has it."""
+    """A queue lock expires 60 s after its last renewal and is then granted to the next client."""
     e.topic()
     e.lock("a", 0)
     e.advance(40_000)

@@ -1,4 +1,4 @@
-"""What a broker protects itself from, and who may do what: refused before anything is stored or taken."""
+"""Protection of the broker and permissions: requests that are rejected before anything is stored or consumed."""
 
 from entrance import BrokerEntrance, Entrance
 from entrances import ALL, BROKER, through
@@ -9,7 +9,10 @@ PROXY = "org.apache.rocketmq.proxy.common.ProxyException: "
 
 
 def refused(e: Entrance, code: int, remark: str, proxy: int) -> None:
-    """A send is refused, by a proxy with a code of its own and the broker's words, and stores nothing."""
+    """Check that a send is rejected and nothing is stored.
+
+    The proxy returns a code of its own with the broker's remark.
+    """
     sent = e.put(b"refused")
     assert e.says(sent, (code, remark), (proxy, PROXY + remark)), sent
     assert [record.body for record in e.records("T")] == [b"0"]
@@ -17,7 +20,7 @@ def refused(e: Entrance, code: int, remark: str, proxy: int) -> None:
 
 @through(*ALL, disk_used_ratio=95)
 def test_a_full_disk_takes_nothing_and_gives_everything(e: Entrance) -> None:
-    """From the first look at it on, a minute after the start."""
+    """A broker rejects sends and serves pops while its disk is full, from its first check a minute after the start."""
     e.filled(1)
     e.advance(60_000)
     refused(
@@ -28,7 +31,7 @@ def test_a_full_disk_takes_nothing_and_gives_everything(e: Entrance) -> None:
 
 @through("remoting", "grpc")
 def test_a_disk_that_is_too_slow_takes_nothing(e: Entrance) -> None:
-    """The broker says so where it stores, whoever asks."""
+    """A broker whose page cache is busy rejects sends of every client."""
     e.filled(1)
     e.configure(requestRefusals="send=PC_SYNCHRONIZED")
     refused(e, 2, "[PC_SYNCHRONIZED]broker busy, start flow control for a while", 50001)
@@ -39,7 +42,7 @@ def test_a_disk_that_is_too_slow_takes_nothing(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_broker_that_does_not_serve_yet_takes_nothing(e: Entrance) -> None:
-    """It says from when on it will."""
+    """A broker with startAcceptSendRequestTimeStamp in the future rejects sends with that time in the remark."""
     e.filled(1)
     e.configure(startAcceptSendRequestTimeStamp="4102444800000")
     refused(e, 1, "broker unable to service, until 2100-01-01 00:00:00,000", 50001)
@@ -47,7 +50,7 @@ def test_a_broker_that_does_not_serve_yet_takes_nothing(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_body_has_a_largest_size(e: Entrance) -> None:
-    """Four MiB, to the byte; a proxy looks first."""
+    """A body of 4 MiB is accepted and one byte more is rejected, by the proxy before the broker."""
     e.topic()
     e.send(bytes(MAX_BYTES))
     sent = e.put(bytes(MAX_BYTES + 1))
@@ -57,7 +60,7 @@ def test_a_body_has_a_largest_size(e: Entrance) -> None:
 
 @through(*ALL)
 def test_properties_have_a_largest_size(e: Entrance) -> None:
-    """That of the record for the broker, that of the user's own for a proxy."""
+    """Properties above the size limit are rejected: the broker limits all properties, the proxy the user properties."""
     e.filled(1)
     sent = e.put(b"refused", mine="v" * 33_000)
     assert e.says(sent, ILLEGAL, (43101, "the total size of user property is too large, max is 16384")), sent
@@ -66,7 +69,7 @@ def test_properties_have_a_largest_size(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_topic_may_be_closed_to_readers(e: Entrance) -> None:
-    """What is in it stays there."""
+    """A pop of a topic without read permission is rejected, and the messages stay stored."""
     e.topic(perm=2)
     e.store(b"0")
     answer = e.pop().answer
@@ -78,7 +81,7 @@ def test_a_topic_may_be_closed_to_readers(e: Entrance) -> None:
 
 @through("grpc")
 def test_a_proxy_closes_a_topic_to_writers(e: Entrance) -> None:
-    """It finds no queue that it could write to."""
+    """The proxy rejects a send to a topic without write permission because it finds no writable queue."""
     e.topic(perm=4)
     sent = e.put()
     assert (sent.code, sent.remark) == (40300, PROXY + "no writable queue")
@@ -87,7 +90,7 @@ def test_a_proxy_closes_a_topic_to_writers(e: Entrance) -> None:
 
 @through(*BROKER)
 def test_a_broker_leaves_it_to_producers_not_to_write(e: BrokerEntrance) -> None:
-    """Routes tell them; one that writes all the same is not refused."""
+    """The broker stores messages of a topic without write permission; only producers respect it in routes."""
     e.topic(perm=4)
     e.send(b"0")
     assert [record.body for record in e.records("T")] == [b"0"]
@@ -95,7 +98,7 @@ def test_a_broker_leaves_it_to_producers_not_to_write(e: BrokerEntrance) -> None
 
 @through(*ALL)
 def test_a_group_may_be_switched_off(e: Entrance) -> None:
-    """Nothing is taken until it is switched on again."""
+    """A pop of a group with consumption disabled is rejected until consumption is enabled again."""
     e.filled(1)
     e.group(consume_enable=False)
     answer = e.pop().answer
@@ -107,7 +110,7 @@ def test_a_group_may_be_switched_off(e: Entrance) -> None:
 
 @through(*ALL, pop_polling_size=0)
 def test_only_so_many_may_wait(e: Entrance) -> None:
-    """One more is sent away at once; who waits is served."""
+    """A pop beyond the limit of waiting pops is rejected at once; the waiting pop is served."""
     e.topic()
     waits = e.pop(poll_ms=10_000)
     answer = e.pop(poll_ms=10_000, client="another").answer
@@ -121,7 +124,10 @@ def test_only_so_many_may_wait(e: Entrance) -> None:
 
 @through(*ALL, disable_consume_if_consumer_read_slowly=True, consumer_fallbehind_threshold=100_000)
 def test_a_group_that_is_too_far_behind_may_not_go_on(e: Entrance) -> None:
-    """From the next look on, of which there is one every three minutes; an administrator lets it go on."""
+    """A group that reads too far behind is disabled at the next check, which runs every three minutes.
+
+    An administrator can enable it again.
+    """
     e.topic()
     e.group()
     e.store(*(b"%1000d" % number for number in range(120)))

@@ -1,4 +1,4 @@
-"""Questions to consumers, which administrators have a broker ask, and what it tells consumers unasked."""
+"""Requests of administrators that the broker forwards to consumers, and notifications of the broker to consumers."""
 
 from typing import Any
 
@@ -8,18 +8,18 @@ from entrances import ALL, BROKER, through
 from questions import CONSUME, INFO, MEMBERS, RESET, RESULTS, STATUS, Pushed, Questions, Telling, Told, questions
 
 CLIENT_TIMEOUT = 207
-"""The broker's word for a client that does not answer."""
+"""Code of the broker if a client does not respond."""
 BUSY = 2
-"""The proxy's word for it."""
+"""Code of the proxy if a client does not respond."""
 WAIT_MS = {"engine": 10_000, "remoting": 10_000, "grpc": 6_000}
-"""For how long a client is waited for; the proxy looks once a second whether five have gone by."""
+"""Timeout of a forwarded request in ms. The proxy checks every second whether five seconds have passed."""
 STATUS_WAIT_MS = 5_000
 RESET_BY_CLIENTS = {"use_server_side_reset_offset": False}
 
 
 @pytest.fixture
 def q(e: Entrance) -> Questions[Any]:
-    """Questions to the members `one` and `two` of a group, of a topic with one message."""
+    """Return the requests to the members `one` and `two` of a group, whose topic has one message."""
     e.filled(1)
     for client in ("one", "two"):
         e.beat(client)
@@ -30,23 +30,23 @@ def q(e: Entrance) -> Questions[Any]:
 
 
 def given(q: Questions[Any], client: str = "one") -> Telling:
-    """An administrator has a client consume the message."""
+    """Request that a client consumes the stored message directly."""
     return q.give(client, q.entrance.records("T")[0])
 
 
 def told(telling: Telling) -> Told:
-    """What came back by now."""
+    """Return the response that the administrator has received."""
     assert telling.told is not None
     return telling.told
 
 
-# a message to consume
+# Direct consumption of a message.
 
 
 @through(*ALL)
 @pytest.mark.parametrize("result", RESULTS)
 def test_a_consumer_is_given_a_stored_message(q: Questions[Any], result: str) -> None:
-    """And its listener's result goes back; nobody else is asked."""
+    """A direct consumption request reaches the named client only, and the listener's result is returned."""
     telling = given(q)
     (question,) = q.pushed("one")
     assert (question.kind, question.body, telling.told) == (CONSUME, b"0", None)
@@ -57,7 +57,7 @@ def test_a_consumer_is_given_a_stored_message(q: Questions[Any], result: str) ->
 
 @through(*ALL)
 def test_a_message_that_was_given_directly_is_not_consumed(e: Entrance, q: Questions[Any]) -> None:
-    """Its group gets it in its turn, for the first time."""
+    """A message that was consumed directly is still delivered to its group as a first attempt."""
     telling = given(q)
     (question,) = q.pushed("one")
     q.consumed("one", question, "CR_SUCCESS")
@@ -69,7 +69,7 @@ def test_a_message_that_was_given_directly_is_not_consumed(e: Entrance, q: Quest
 
 @through(*ALL)
 def test_a_message_may_be_given_that_was_consumed(e: Entrance, q: Questions[Any]) -> None:
-    """As often as somebody likes."""
+    """An already acknowledged message can be consumed directly any number of times without being redelivered."""
     (message,) = e.take()
     assert e.ack(message.handle).ok
     for _ in range(2):
@@ -83,7 +83,7 @@ def test_a_message_may_be_given_that_was_consumed(e: Entrance, q: Questions[Any]
 
 @through(*ALL)
 def test_several_questions_are_answered_each(e: Entrance, q: Questions[Any]) -> None:
-    """In whatever order the answers come."""
+    """Several direct consumption requests are matched with their responses in any order."""
     e.send(b"1")
     tellings = [q.give("one", record) for record in e.records("T")]
     asked = q.pushed("one")
@@ -95,7 +95,7 @@ def test_several_questions_are_answered_each(e: Entrance, q: Questions[Any]) -> 
 
 @through(*ALL)
 def test_a_consumer_that_does_not_answer(e: Entrance, q: Questions[Any]) -> None:
-    """Whoever asked is told so after a while; an answer that comes later is nothing."""
+    """A client that does not respond leads to an error after the timeout; a later response is ignored."""
     telling = given(q)
     (question,) = q.pushed("one")
     e.advance(WAIT_MS[e.name] - 1)
@@ -111,7 +111,7 @@ def test_a_consumer_that_does_not_answer(e: Entrance, q: Questions[Any]) -> None
 @through(*ALL)
 @pytest.mark.parametrize("client", ["two", "nobody"])
 def test_who_is_not_there_is_not_asked(e: Entrance, q: Questions[Any], client: str) -> None:
-    """Whether it has left or was never there."""
+    """A request for a client that left or never registered is rejected as not online."""
     e.leave("two")
     q.pushed("one")
     for telling in (given(q, client), q.running_info(client)):
@@ -121,7 +121,7 @@ def test_who_is_not_there_is_not_asked(e: Entrance, q: Questions[Any], client: s
 
 @through(*ALL)
 def test_a_member_of_another_group_is_not_asked(e: Entrance, q: Questions[Any]) -> None:
-    """Client ids are those of the group."""
+    """A request for a client of another group is rejected."""
     e.beat("three", group="H")
     q.pushed("three")
     telling = given(q, "three")
@@ -132,7 +132,7 @@ def test_a_member_of_another_group_is_not_asked(e: Entrance, q: Questions[Any]) 
 @through(*ALL)
 @pytest.mark.parametrize("message_id", ["", "7F0000010000", "7F00000100002A9F00FFFFFFFFFFFFFF"])
 def test_what_is_no_message_is_given_to_nobody(q: Questions[Any], message_id: str) -> None:
-    """No id, one that is too short, and one of a place where nothing is."""
+    """A direct consumption request with an empty, short or dangling message id is rejected by the broker."""
     telling = q.give_id("one", message_id)
     assert told(telling).code == 1
     assert q.pushed("one") == []
@@ -140,7 +140,10 @@ def test_what_is_no_message_is_given_to_nobody(q: Questions[Any], message_id: st
 
 @through(*ALL, brokers=2)
 def test_each_broker_gives_what_it_has_stored(e: Entrance) -> None:
-    """To members that it knows itself; behind a proxy all brokers know them."""
+    """Each broker forwards its own stored messages to clients that are registered there.
+
+    Behind the proxy, clients are registered at all brokers.
+    """
     e.topic()
     for name in ("broker-a", "broker-b"):
         e.at(name).store(name.encode())
@@ -156,12 +159,12 @@ def test_each_broker_gives_what_it_has_stored(e: Entrance) -> None:
         assert told(telling).code == 0
 
 
-# how it is doing, where it is
+# Running info and consumer status.
 
 
 @through(*BROKER)
 def test_a_consumer_tells_how_it_is_doing(q: Questions[Any]) -> None:
-    """In its own words, a refusal as well."""
+    """The running info of a client, or its error, is returned unchanged."""
     for code, body in ((0, b'{"properties":{}}'), (1, b"")):
         telling = q.running_info("one")
         (question,) = q.pushed("one")
@@ -172,7 +175,7 @@ def test_a_consumer_tells_how_it_is_doing(q: Questions[Any]) -> None:
 
 @through("grpc")
 def test_a_proxy_does_not_ask_how_a_client_is_doing(e: Entrance, q: Questions[Any]) -> None:
-    """Not even for its stacks: the broker waits in vain."""
+    """The proxy does not forward running info requests, so that the broker times out."""
     telling = q.running_info("one")
     e.advance(9_999)
     assert telling.told is None
@@ -183,7 +186,7 @@ def test_a_proxy_does_not_ask_how_a_client_is_doing(e: Entrance, q: Questions[An
 
 @through(*BROKER)
 def test_consumers_tell_where_they_are_in_turn(e: BrokerEntrance, q: Questions[Any]) -> None:
-    """The next is asked when the one before has answered, or has not for a while; who is silent is left out."""
+    """The broker requests the status of one consumer after another, and leaves out a consumer that does not respond."""
     telling = q.status()
     (question,) = q.pushed("one")
     assert (question.kind, q.pushed("two")) == (STATUS, [])
@@ -197,7 +200,7 @@ def test_consumers_tell_where_they_are_in_turn(e: BrokerEntrance, q: Questions[A
 
 @through(*BROKER)
 def test_one_consumer_tells_where_it_is(q: Questions[Any]) -> None:
-    """The one that is named; when nobody is called so, nobody is asked."""
+    """A status request for one client reaches only that client, and no client if the id is unknown."""
     telling = q.status("two")
     assert q.pushed("one") == []
     (question,) = q.pushed("two")
@@ -209,7 +212,7 @@ def test_one_consumer_tells_where_it_is(q: Questions[Any]) -> None:
 
 @through("grpc")
 def test_a_proxy_does_not_ask_where_a_client_is(e: Entrance, q: Questions[Any]) -> None:
-    """The broker waits for each in vain, and tells of nobody."""
+    """The proxy does not forward status requests, so that the broker times out per client and returns an empty list."""
     telling = q.status()
     e.advance(2 * STATUS_WAIT_MS - 1)
     assert telling.told is None
@@ -220,17 +223,17 @@ def test_a_proxy_does_not_ask_where_a_client_is(e: Entrance, q: Questions[Any]) 
 
 @through(*ALL)
 def test_a_group_without_members_is_nowhere(e: Entrance) -> None:
-    """It cannot be asked where it is."""
+    """A status request for a group without consumers is rejected."""
     e.filled(1)
     telling = questions(e).status()
     assert told(telling).code == 1
 
 
-# resets
+# Offset resets.
 
 
 def consume(e: Entrance) -> None:
-    """The group consumes what there is."""
+    """Consume and acknowledge all messages of the group."""
     for message in e.take(client="one"):
         assert e.ack(message.handle).ok
     e.advance(20_000)
@@ -238,7 +241,7 @@ def consume(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_group_that_is_reset_gets_everything_again(e: Entrance, q: Questions[Any]) -> None:
-    """The broker sees to it; members are told nothing."""
+    """A server-side reset redelivers all messages without notifying the consumers."""
     e.send(b"1", b"2")
     consume(e)
     assert e.committed() == len(e.records("T"))
@@ -249,19 +252,19 @@ def test_a_group_that_is_reset_gets_everything_again(e: Entrance, q: Questions[A
 
 @through(*BROKER)
 def test_the_next_pull_learns_of_a_reset(e: BrokerEntrance, q: Questions[Any]) -> None:
-    """Once, whoever pulls; and from there it reads."""
+    """The first pull after a reset returns the new offset, once per group, and messages are read from there."""
     e.send(b"1")
     consume(e)
     assert q.reset().code == 0
     answer = e.pull(2).answer
     assert answer is not None
     assert (answer.code, answer.number) == (21, 0)
-    assert e.pull(0).answer.bodies == [b"0", b"1"]  # type: ignore[union-attr]  # it does not wait
+    assert e.pull(0).answer.bodies == [b"0", b"1"]  # type: ignore[union-attr]  # the pull does not wait
 
 
 @through(*BROKER, **RESET_BY_CLIENTS)
 def test_members_may_have_to_reset_themselves(e: BrokerEntrance, q: Questions[Any]) -> None:
-    """All are told the same; what the group has committed stays."""
+    """With useServerSideResetOffset=false, every consumer is requested to reset; the committed offset stays."""
     e.send(b"1")
     consume(e)
     assert q.reset().code == 0
@@ -275,7 +278,7 @@ def test_members_may_have_to_reset_themselves(e: BrokerEntrance, q: Questions[An
 def test_members_go_on_only_by_force(
     e: BrokerEntrance, q: Questions[Any], timestamp: int, force: bool, offset: int
 ) -> None:
-    """They go back at any time."""
+    """A client-side reset moves a consumer forward only with `force`; it moves back in any case."""
     consume(e)
     e.send(b"1")
     assert q.reset(timestamp, force=force).code == 0
@@ -284,7 +287,7 @@ def test_members_go_on_only_by_force(
 
 @through("grpc", **RESET_BY_CLIENTS)
 def test_clients_of_a_proxy_do_not_reset_themselves(e: Entrance, q: Questions[Any]) -> None:
-    """They do not know how: nothing reaches them, and the group stays where it is."""
+    """The proxy does not forward client-side resets, so that the group keeps its offsets."""
     consume(e)
     assert q.reset().code == 0
     assert q.pushed("one") + q.pushed("two") == []
@@ -293,19 +296,19 @@ def test_clients_of_a_proxy_do_not_reset_themselves(e: Entrance, q: Questions[An
 
 @through(*ALL, **RESET_BY_CLIENTS)
 def test_without_members_nobody_can_be_reset(e: Entrance, q: Questions[Any]) -> None:
-    """CONSUMER_NOT_ONLINE."""
+    """A client-side reset of a group without consumers returns CONSUMER_NOT_ONLINE."""
     consume(e)
     for client in e.members():
         e.leave(client)
     assert q.reset().code == 206
 
 
-# who else is there
+# Notifications about members of the group.
 
 
 @through(*BROKER)
 def test_members_are_told_of_each_other(e: BrokerEntrance) -> None:
-    """Of who joins, that one included, and of who leaves, but that one."""
+    """A consumer is notified when another or itself joins and when another leaves."""
     e.topic()
     q, changed = questions(e), [Pushed(MEMBERS, b"G")]
     e.beat("one")
@@ -320,7 +323,7 @@ def test_members_are_told_of_each_other(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_other_groups_are_not_told(e: BrokerEntrance) -> None:
-    """A group is told of its own members alone."""
+    """Consumers of other groups are not notified when a consumer joins or leaves."""
     e.topic()
     e.beat("other", group="H")
     q = questions(e)
@@ -332,7 +335,7 @@ def test_other_groups_are_not_told(e: BrokerEntrance) -> None:
 
 @through(*BROKER, notify_consumer_ids_changed_enable=False)
 def test_members_may_not_be_told(e: BrokerEntrance) -> None:
-    """They find out for themselves then."""
+    """With notifyConsumerIdsChangedEnable=false no consumer is notified."""
     e.topic()
     for client in ("one", "two"):
         e.beat(client)
@@ -341,7 +344,7 @@ def test_members_may_not_be_told(e: BrokerEntrance) -> None:
 
 @through("grpc")
 def test_a_proxy_tells_nobody_of_other_members(e: Entrance) -> None:
-    """It has no word for it."""
+    """The proxy does not notify consumers of changes in their group."""
     e.topic()
     for client in ("one", "two"):
         e.beat(client)

@@ -1,6 +1,6 @@
-"""Pools of threads: who waits for one, who finds no room, and whom that does not concern.
+"""Thread pools: requests that wait for a thread, requests that are rejected, and requests that are not affected.
 
-A broker has pools for requests of its own protocol; a proxy, which goes past them, has pools of its own.
+A broker has pools for requests of its own protocol. The proxy calls the broker directly and has pools of its own.
 """
 
 import pytest
@@ -8,7 +8,7 @@ from entrance import BrokerEntrance, Entrance, Sent
 from entrances import through
 
 PROTOCOLS = ("remoting", "grpc")
-"""What comes through a pool: the engine's own callers wait for no thread."""
+"""Entrances that use thread pools. Direct calls of the engine do not."""
 ONE_THREAD = {
     "send_message_thread_pool_nums": 1,
     "send_thread_pool_queue_capacity": 2,
@@ -19,23 +19,23 @@ ONE_THREAD = {
 SEND_TAKES_50 = {"request_times": "send=50", "grpc_request_times": "producer=50", **ONE_THREAD}
 COMMIT = 8
 START_OF_LOOKS_MS = 1_000
-"""A broker looks after its queues from then on."""
+"""Time from the start of a broker until it checks its queues."""
 CLEANED = "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: {}ms, size of queue: {}"
 
 
 def no_room(e: Entrance, sent: Sent | None) -> bool:
-    """Was a send turned away at the door?"""
+    """Return True if a send was rejected because the queue of its pool is full."""
     return e.says(sent, (2, "[OVERLOAD]system busy, start flow control for a while"), (42900, "flow limit"))
 
 
 def bodies(e: Entrance) -> list[bytes]:
-    """What is stored."""
+    """Return the stored bodies."""
     return [record.body for record in e.records("T")]
 
 
 @through(*PROTOCOLS, **ONE_THREAD)
 def test_nobody_waits_unless_something_keeps_threads(e: Entrance) -> None:
-    """One thread serves all that come."""
+    """A pool of one thread serves any number of requests at once unless something keeps its thread busy."""
     e.topic()
     e.send(*(b"%d" % number for number in range(10)))
     assert len(bodies(e)) == len(e.bodies())
@@ -43,7 +43,7 @@ def test_nobody_waits_unless_something_keeps_threads(e: Entrance) -> None:
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
 def test_requests_take_their_time_one_after_the_other(e: Entrance) -> None:
-    """Each is stored when its own time is over, and waits for those before it."""
+    """With a service time, requests of a pool of one thread are stored one after another, each after its own time."""
     e.topic()
     waiting = [e.begin(b"%d" % number) for number in range(3)]
     for number, each in enumerate(waiting):
@@ -58,7 +58,10 @@ def test_requests_take_their_time_one_after_the_other(e: Entrance) -> None:
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
 def test_who_finds_no_room_is_told_at_once(e: Entrance) -> None:
-    """And nothing of it is stored; those that wait are served, and then there is room again."""
+    """A request that finds the queue of its pool full is rejected at once and stores nothing.
+
+    Queued requests are served, which makes room again.
+    """
     e.topic()
     waiting = [e.begin(b"%d" % number) for number in range(3)]
     assert no_room(e, e.begin(b"too many").sent)
@@ -71,7 +74,7 @@ def test_who_finds_no_room_is_told_at_once(e: Entrance) -> None:
 
 @through("grpc", **(SEND_TAKES_50 | {"flow_limit_answer_enable": False}))
 def test_a_proxy_may_leave_it_to_its_clients_to_give_up(e: Entrance) -> None:
-    """As 5.3.3 does: who finds no room gets no answer at all."""
+    """Without flowLimitAnswerEnable the proxy, as in 5.3.3, does not respond to a request that finds the queue full."""
     e.topic()
     waiting = [e.begin(b"%d" % number) for number in range(4)]
     e.advance(60_000)
@@ -81,7 +84,10 @@ def test_a_proxy_may_leave_it_to_its_clients_to_give_up(e: Entrance) -> None:
 
 @through("remoting", request_times="send=5000", os_page_cache_busy_time_out_mills=9_000, **ONE_THREAD)
 def test_who_waits_too_long_is_turned_away(e: BrokerEntrance) -> None:
-    """At the next look after 200 ms, of which there is one every 10 ms; the one that is served goes on."""
+    """A request queued for more than 200 ms is rejected at the next check of the queue, every 10 ms.
+
+    The request in service continues.
+    """
     e.topic()
     e.advance(START_OF_LOOKS_MS + 3)
     served, first = e.begin(b"served"), e.begin(b"first")
@@ -104,7 +110,7 @@ def test_who_waits_too_long_is_turned_away(e: BrokerEntrance) -> None:
 
 @through("grpc", grpc_request_times="producer=5000", **ONE_THREAD)
 def test_a_proxy_lets_requests_wait_for_as_long_as_it_takes(e: Entrance) -> None:
-    """Nobody looks after its queues."""
+    """The proxy never times out queued requests."""
     e.topic()
     waiting = [e.begin(b"0"), e.begin(b"1")]
     e.advance(9_999)
@@ -116,7 +122,7 @@ def test_a_proxy_lets_requests_wait_for_as_long_as_it_takes(e: Entrance) -> None
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
 def test_other_pools_do_not_feel_it(e: Entrance) -> None:
-    """Consumers are served while producers wait."""
+    """A full pool of producers does not delay requests of consumers."""
     e.topic()
     e.store(b"there")
     waiting = [e.begin(b"%d" % number) for number in range(3)]
@@ -138,7 +144,7 @@ def test_other_pools_do_not_feel_it(e: Entrance) -> None:
     grpc_consumer_thread_queue_capacity=3,
 )
 def test_who_waits_for_messages_keeps_no_thread(e: Entrance) -> None:
-    """One thread serves any number of those; a message does not pass through it again on its way out."""
+    """A waiting pop occupies no thread, and its messages do not pass through the pool again."""
     e.topic()
     for group in "GHIJ":
         e.group(group)
@@ -159,7 +165,10 @@ def test_who_waits_for_messages_keeps_no_thread(e: Entrance) -> None:
     flow_limit_answer_enable=True,
 )
 def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave(e: Entrance) -> None:
-    """The next waits for it, and for one more there is no room; sends have threads of their own."""
+    """A commit that waits for a slave occupies its thread, so that the next one queues and a third is rejected.
+
+    Sends have a pool of their own.
+    """
     e.topic(kind="TRANSACTION")
     halves = [e.put(b"%d" % number, half=True) for number in range(3)]
     e.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
@@ -188,7 +197,7 @@ def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave(e: Entrance) -> No
     transaction_time_out=1_000,
 )
 def test_an_end_that_is_turned_away_is_asked_for(e: Entrance) -> None:
-    """Its half message waits as if nobody had ended it."""
+    """A half message whose commit was rejected by a full pool is checked like one that was never ended."""
     e.topic(kind="TRANSACTION")
     e.produce("p")
     answer = e.end(e.put(half=True), COMMIT)
@@ -200,7 +209,7 @@ def test_an_end_that_is_turned_away_is_asked_for(e: Entrance) -> None:
 
 @through("remoting", request_refusals="ack=OVERLOAD")
 def test_an_acknowledgement_that_is_turned_away_is_none(e: BrokerEntrance) -> None:
-    """The message comes again."""
+    """A message whose acknowledgement was rejected by a full pool is redelivered."""
     e.filled(1)
     (message,) = e.take()
     answer = e.ack(message.handle)
@@ -213,7 +222,7 @@ def test_an_acknowledgement_that_is_turned_away_is_none(e: BrokerEntrance) -> No
 @through("remoting")
 @pytest.mark.parametrize("form", ["REJECTREQUEST", "OVERLOAD", "TIMEOUT_CLEAN_QUEUE", "PCBUSY_CLEAN_QUEUE"])
 def test_who_waits_is_not_turned_away_afterwards(e: BrokerEntrance, form: str) -> None:
-    """In whatever words others are then; they are served when that is over."""
+    """A waiting pop is not affected by later rejections, in any of their forms, and is served afterwards."""
     e.topic()
     waits = e.pop(poll_ms=20_000)
     e.configure(requestRefusals=f"pull={form} litePull={form}")

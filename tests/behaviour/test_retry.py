@@ -1,4 +1,4 @@
-"""Messages that failed: sent back by their place in the log, tried again later, and dead at last."""
+"""Failed messages: sent back by commit log offset, retried after a delay, and moved to the dead letter queue."""
 
 from dataclasses import replace
 
@@ -11,12 +11,15 @@ from rocketmq_testkit.emulator.operations import RetryPolicy
 
 RETRY, DLQ, SCHEDULE, COPIES = "%RETRY%G", "%DLQ%G", "SCHEDULE_TOPIC_XXXX", "%RETRY%G_T"
 WAITS_S = [10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
-"""How long a message waits after its first, second, ... failure."""
+"""Delay in seconds after the first, second, ... failure of a message."""
 LEVELS_S = [1, 5, *WAITS_S]
 
 
 def failed(e: Entrance) -> int:
-    """A message of `T` and the retry topic of `G`; its place in the log. Levels are looked at in whole seconds."""
+    """Store a message of `T`, create group `G` and return the commit log offset of the message.
+
+    The time is then a whole second, at which delay levels are checked.
+    """
     e.group()
     e.topic()
     e.advance(2_000)
@@ -24,12 +27,15 @@ def failed(e: Entrance) -> int:
     return e.records("T")[0].physical_offset if sent.place < 0 else sent.place
 
 
-# what a broker does with a message that is sent back
+# Messages that are sent back to the broker.
 
 
 @through(*BROKER)
 def test_a_message_waits_longer_each_time_and_is_dead_at_last(e: BrokerEntrance) -> None:
-    """Levels 3 to 18 by the times that it failed: seventeen deliveries, 4 h 45 m 40 s and one dead letter."""
+    """Delays grow from level 3 to 18 with each failure, and then the message moves to the dead letter queue.
+
+    This takes seventeen deliveries and 4 h 45 m 40 s.
+    """
     place, begin = failed(e), e.now_ms
     for times, seconds in enumerate(WAITS_S):
         assert e.send_back(place).ok
@@ -50,7 +56,7 @@ def test_a_message_waits_longer_each_time_and_is_dead_at_last(e: BrokerEntrance)
 @through(*BROKER)
 @pytest.mark.parametrize(("level", "taken"), [(1, 1), (2, 2), (5, 5), (18, 18), (19, 18), (99, 18), (2**31 - 1, 18)])
 def test_a_level_of_its_own(e: BrokerEntrance, level: int, taken: int) -> None:
-    """It is taken as it is; above the last it is the last."""
+    """A send-back with a delay level uses that level, or the last level if it is higher."""
     assert e.send_back(failed(e), level).ok
     (waiting,) = e.records(SCHEDULE, taken - 1)
     assert waiting.property_map()["DELAY"] == str(taken)
@@ -64,7 +70,7 @@ def test_a_level_of_its_own(e: BrokerEntrance, level: int, taken: int) -> None:
 @pytest.mark.parametrize("most", [0, 1, 2, 16])
 @pytest.mark.parametrize("who", ["request", "group"])
 def test_as_often_as_is_allowed(e: BrokerEntrance, most: int, who: str) -> None:
-    """A request's own limit counts, else the group's; then the message is dead, once."""
+    """A message moves to the dead letter queue after the retries of the request, or else of the group."""
     e.group(retry_max_times=most if who == "group" else 3)
     e.topic()
     place = e.put().place
@@ -81,7 +87,7 @@ def test_as_often_as_is_allowed(e: BrokerEntrance, most: int, who: str) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize(("level", "most", "of_group"), [(-1, None, 16), (-99, 5, 16), (3, 0, 16), (0, -1, 0)])
 def test_dead_at_once(e: BrokerEntrance, level: int, most: int | None, of_group: int) -> None:
-    """By a negative level, or because nothing is left to try."""
+    """A negative delay level or exhausted retries move the message to the dead letter queue at once."""
     place = failed(e)
     e.group(retry_max_times=of_group)
     assert e.send_back(place, level, most=most).ok
@@ -91,7 +97,7 @@ def test_dead_at_once(e: BrokerEntrance, level: int, most: int | None, of_group:
 
 @through(*BROKER)
 def test_what_a_copy_says(e: BrokerEntrance) -> None:
-    """Where it came from, and all that the sender gave it; a second copy has the same origin."""
+    """A retried message keeps its fields and names its first topic and id; later copies name the same origin."""
     place = failed(e)
     (first,) = e.records("T")
     origin = offset_message_id(e.broker.store.store_host, place)
@@ -108,7 +114,7 @@ def test_what_a_copy_says(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_what_a_dead_letter_says(e: BrokerEntrance) -> None:
-    """Topic and id of the first message, everything else as it was; it waits for nothing."""
+    """A dead letter keeps all fields, names its first topic and id, and is stored without delay."""
     place = failed(e)
     (first,) = e.records("T")
     assert e.send_back(place, -1).ok
@@ -123,7 +129,7 @@ def test_what_a_dead_letter_says(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_dead_letter_after_tries_still_knows_its_first_topic(e: BrokerEntrance) -> None:
-    """And the queue of the retry topic that it has left."""
+    """A dead letter of a retried message names its first topic, its first id and the queue of the retry topic."""
     place = failed(e)
     origin = offset_message_id(e.broker.store.store_host, place)
     e.send_back(place, 1)
@@ -137,7 +143,7 @@ def test_a_dead_letter_after_tries_still_knows_its_first_topic(e: BrokerEntrance
 
 @through(*BROKER)
 def test_a_dead_letter_can_be_sent_back(e: BrokerEntrance) -> None:
-    """By whoever reads it: to the retry topic of the reader's group, one try older."""
+    """A dead letter can be sent back, to the retry topic of the requesting group, with one attempt more."""
     e.send_back(failed(e), -1)
     (dead,) = e.take(DLQ, group="R")
     assert (dead.body, dead.attempt) == (b"bad", 1)
@@ -152,7 +158,7 @@ def test_a_dead_letter_can_be_sent_back(e: BrokerEntrance) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("queues", [0, -1])
 def test_a_group_without_retry_queues_loses_the_message(e: BrokerEntrance, queues: int) -> None:
-    """And is told that all is well, even of a place where nothing is."""
+    """A send-back of a group without retry queues succeeds but stores nothing, even for an offset without message."""
     place = failed(e)
     e.group(retry_queue_nums=queues)
     before = e.state()
@@ -164,7 +170,10 @@ def test_a_group_without_retry_queues_loses_the_message(e: BrokerEntrance, queue
 
 @through(*BROKER)
 def test_a_retry_topic_has_the_queues_of_its_group(e: BrokerEntrance) -> None:
-    """Copies go to any of them; an unknown group is made."""
+    """A retry topic has as many queues as its group configures, and copies go to any of them.
+
+    A send-back of an unknown group creates the group.
+    """
     place = failed(e)
     e.group("H", retry_queue_nums=3)
     for _ in range(30):
@@ -178,7 +187,7 @@ def test_a_retry_topic_has_the_queues_of_its_group(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_group_that_may_not_consume_may_send_back(e: BrokerEntrance) -> None:
-    """Its retry topic gets the copy."""
+    """A send-back of a group with consumption disabled is accepted."""
     place = failed(e)
     e.group(consume_enable=False)
     assert e.send_back(place, 1).ok
@@ -186,7 +195,7 @@ def test_a_group_that_may_not_consume_may_send_back(e: BrokerEntrance) -> None:
     assert len(e.records(RETRY)) == 1
 
 
-# clients that send to the retry topic themselves
+# Clients that send to the retry topic themselves.
 
 
 @through(*BROKER)
@@ -197,7 +206,10 @@ def test_a_group_that_may_not_consume_may_send_back(e: BrokerEntrance) -> None:
 def test_a_send_to_a_retry_topic_may_be_one_too_many(
     e: BrokerEntrance, times: int, most: int | None, of_group: int, dead: bool
 ) -> None:
-    """It is allowed once more than sending back is; what is dead is not delayed, whatever it asks for."""
+    """A send to a retry topic may count one attempt more than a send-back before it becomes a dead letter.
+
+    A dead letter is not delayed, even if it has a delay level.
+    """
     e.group(retry_max_times=of_group)
     assert e.again(b"bad", times=times, most=most, DELAY="2", RETRY_TOPIC="T").ok
     e.advance(7_000)
@@ -209,7 +221,7 @@ def test_a_send_to_a_retry_topic_may_be_one_too_many(
 
 @through(*BROKER)
 def test_a_send_to_a_retry_topic_waits_for_its_level(e: BrokerEntrance) -> None:
-    """As a client asks for that could not send back."""
+    """A send to a retry topic is delayed by its delay level."""
     e.group()
     e.advance(2_000)
     assert e.again(b"bad", times=1, DELAY="4").ok
@@ -221,7 +233,7 @@ def test_a_send_to_a_retry_topic_waits_for_its_level(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_group_in_order_has_no_second_try_there(e: BrokerEntrance) -> None:
-    """While a client of it holds the lock of a queue, all that it sends to its retry topic is dead."""
+    """While a client of the group holds a queue lock, each send to the retry topic becomes a dead letter."""
     e.fifo()
     assert e.lock("a", 0) == [0]
     assert e.again(b"locked", times=1).ok
@@ -233,7 +245,7 @@ def test_a_group_in_order_has_no_second_try_there(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 def test_a_send_to_a_retry_topic_makes_the_group(e: BrokerEntrance) -> None:
-    """As sending back does."""
+    """A send to the retry topic of an unknown group creates the group."""
     e.topic("T")
     assert e.again(group="new").ok
     assert e.broker.groups.find("new") is not None
@@ -241,7 +253,7 @@ def test_a_send_to_a_retry_topic_makes_the_group(e: BrokerEntrance) -> None:
 
 @through(*BROKER, auto_create_subscription_group=False)
 def test_an_unknown_group_may_be_refused(e: BrokerEntrance) -> None:
-    """Where groups are not made by their use."""
+    """With autoCreateSubscriptionGroup=false a send-back or retry send of an unknown group is rejected."""
     place = failed(e)
     before = e.state()
     for answer in (e.send_back(place, 1, group="new"), e.again(group="new")):
@@ -250,12 +262,12 @@ def test_an_unknown_group_may_be_refused(e: BrokerEntrance) -> None:
     assert {**e.state(), "topics": None} == {**before, "topics": None}
 
 
-# pop clients and gRPC clients
+# Pop clients and gRPC clients.
 
 
 @through(*ALL)
 def test_a_popped_message_is_failed_by_a_change_of_its_time(e: Entrance) -> None:
-    """It comes again 2 to 4 s after that time, and each time counts."""
+    """A failed message is redelivered 2 to 4 s after its changed invisible duration, each time as the next attempt."""
     e.filled(1)
     for attempt, seconds in enumerate((10, 30, 60)):
         (message,) = e.take(invisible_ms=60_000)
@@ -269,7 +281,7 @@ def test_a_popped_message_is_failed_by_a_change_of_its_time(e: Entrance) -> None
 
 @through(*BROKER)
 def test_a_broker_never_buries_what_is_popped(e: Entrance) -> None:
-    """It comes again however often the group allows it: clients give up by themselves."""
+    """The broker redelivers a popped message without limit and moves none to the dead letter queue."""
     e.group(retry_max_times=1)
     e.filled(1)
     for attempt in range(5):
@@ -283,7 +295,7 @@ def test_a_broker_never_buries_what_is_popped(e: Entrance) -> None:
 @through("grpc")
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_a_proxy_buries_what_came_too_often(e: Entrance, most: int) -> None:
-    """It hands out once more than the group retries, and then puts the message among the dead letters itself."""
+    """The proxy delivers a message once more than the group retries, then moves it to the dead letter queue."""
     e.group(retry_max_times=most)
     e.filled(1)
     for attempt in range(most + 1):
@@ -301,7 +313,10 @@ def test_a_proxy_buries_what_came_too_often(e: Entrance, most: int) -> None:
 
 @through("grpc")
 def test_a_proxy_buries_after_seventeen_deliveries(e: Entrance) -> None:
-    """A group of the usual sixteen retries: one letter, in queue 0, and no other queue of the topic has one."""
+    """By default the proxy moves a message to the dead letter queue after seventeen deliveries (sixteen retries).
+
+    Only queue 0 of that topic is used.
+    """
     e.group()
     e.filled(1)
     for attempt in range(17):
@@ -321,7 +336,10 @@ def test_a_proxy_buries_after_seventeen_deliveries(e: Entrance) -> None:
 @through("grpc")
 @pytest.mark.parametrize("most", [2**31 - 1, -1])
 def test_a_proxy_buries_what_must_not_be_tried(e: GrpcEntrance, most: int) -> None:
-    """At once, where no attempt is allowed; one more than the largest number of retries is below none."""
+    """With retryMaxTimes=-1 the proxy moves each message to the dead letter queue at once.
+
+    The maximum of 32-bit numbers has the same effect, because one attempt more overflows.
+    """
     e.group(retry_max_times=most)
     e.filled(1)
     assert e.settings().backoff_policy.max_attempts == (-(2**31) if most > 0 else 0)
@@ -331,7 +349,7 @@ def test_a_proxy_buries_what_must_not_be_tried(e: GrpcEntrance, most: int) -> No
 
 @through(*ALL)
 def test_a_message_that_is_given_up(e: Entrance) -> None:
-    """It is a dead letter at once, one try older, and does not come again."""
+    """A message forwarded to the dead letter queue is stored there as the next attempt and is not redelivered."""
     place = failed(e)
     (message,) = e.take()
     assert message.place == place
@@ -348,7 +366,7 @@ def test_a_message_that_is_given_up(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_dead_letter_is_read_like_any_message(e: Entrance) -> None:
-    """By another group, with what the sender gave it; it counts the try of which it died."""
+    """Another group receives a dead letter with all sender fields and with the attempt counted that failed last."""
     failed(e)
     e.give_up(e.take()[0])
     (dead,) = e.take(DLQ, group="R")
@@ -360,7 +378,7 @@ def test_a_dead_letter_is_read_like_any_message(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_dead_letter_that_fails_dies_in_the_queue_of_its_reader(e: Entrance) -> None:
-    """It names the topic in which it was a message first."""
+    """A dead letter that fails again moves to the dead letter queue of its reader's group and names its first topic."""
     failed(e)
     e.give_up(e.take()[0])
     (dead,) = e.take(DLQ, group="R")
@@ -371,7 +389,7 @@ def test_a_dead_letter_that_fails_dies_in_the_queue_of_its_reader(e: Entrance) -
 
 @through(*ALL)
 def test_a_dead_letter_that_fails_comes_again(e: Entrance) -> None:
-    """To the group that reads it, under the name of its topic, one attempt later."""
+    """A dead letter that is not acknowledged is redelivered to its reader's group, with one attempt more."""
     failed(e)
     e.give_up(e.take()[0])
     (dead,) = e.take(DLQ, group="R")
@@ -384,7 +402,10 @@ def test_a_dead_letter_that_fails_comes_again(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_group_without_retry_queues_has_no_dead_letters(e: Entrance) -> None:
-    """What it gives up is lost, though it is told that all is well; what it fails comes again."""
+    """A message that a group without retry queues forwards to the dead letter queue is lost.
+
+    The request succeeds nevertheless. Redelivery after a changed invisible duration still works.
+    """
     e.group(retry_queue_nums=0)
     e.filled(2)
     first, second = e.take()
@@ -397,7 +418,7 @@ def test_a_group_without_retry_queues_has_no_dead_letters(e: Entrance) -> None:
 
 @through(*ALL)
 def test_each_time_that_a_message_is_given_up_is_a_dead_letter(e: Entrance) -> None:
-    """Nothing remembers the first."""
+    """A message that is forwarded to the dead letter queue twice is stored there twice."""
     failed(e)
     (message,) = e.take()
     for _ in range(2):
@@ -407,7 +428,7 @@ def test_each_time_that_a_message_is_given_up_is_a_dead_letter(e: Entrance) -> N
 
 @through(*ALL)
 def test_a_message_whose_time_was_changed_is_given_up(e: Entrance) -> None:
-    """The new handle is still that of the message, and of no other."""
+    """A message can be forwarded to the dead letter queue with the handle of a changed invisible duration."""
     e.filled(3)
     *_, last = e.take()
     changed = e.change(last.handle, 30_000)
@@ -418,7 +439,10 @@ def test_a_message_whose_time_was_changed_is_given_up(e: Entrance) -> None:
 @through("grpc")
 @pytest.mark.parametrize(("after_ms", "again"), [(11_000, []), (15_000, [b"0"])])
 def test_what_is_expired_is_given_up_all_the_same(e: GrpcEntrance, after_ms: int, again: list[bytes]) -> None:
-    """It is a dead letter, and once its revive queue was looked through it comes again too."""
+    """A message can be forwarded to the dead letter queue with an expired handle.
+
+    If its revive queue was processed by then, the message is also redelivered.
+    """
     e.filled(1)
     (message,) = e.take()
     e.advance(after_ms)
@@ -438,7 +462,7 @@ def test_what_is_expired_is_given_up_all_the_same(e: GrpcEntrance, after_ms: int
     ],
 )
 def test_a_consumer_is_told_how_long_to_wait(e: GrpcEntrance, policy: RetryPolicy, told: list[float]) -> None:
-    """By the list of its group; without one by the delay levels."""
+    """A gRPC consumer's settings contain the retry intervals of its group, or of the delay levels by default."""
     e.topic()
     e.group(retry_policy=policy, retry_max_times=4)
     backoff = e.settings().backoff_policy
@@ -448,7 +472,7 @@ def test_a_consumer_is_told_how_long_to_wait(e: GrpcEntrance, policy: RetryPolic
 
 @through("grpc")
 def test_a_consumer_is_told_to_wait_longer_and_longer(e: GrpcEntrance) -> None:
-    """By the exponential policy of its group."""
+    """A gRPC consumer's settings contain the exponential retry policy of its group."""
     e.topic()
     e.group(retry_policy=RetryPolicy("EXPONENTIAL", None, 2_000, 60_000, 3))
     backoff = e.settings().backoff_policy
@@ -459,7 +483,7 @@ def test_a_consumer_is_told_to_wait_longer_and_longer(e: GrpcEntrance) -> None:
 
 @through(*ALL)
 def test_other_groups_hear_nothing_of_a_failure(e: Entrance) -> None:
-    """Neither of copies nor of dead letters."""
+    """Retries and dead letters of a group are not delivered to other groups."""
     e.filled(2)
     first, second = e.take()
     assert e.bodies(group="H", invisible_ms=600_000) == [b"0", b"1"]

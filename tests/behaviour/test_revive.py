@@ -1,4 +1,4 @@
-"""The clock of a revive queue: what else is on its way in the queue of a message says how late it comes back."""
+"""The clock of a revive queue: other check points and acknowledgements in the queue delay or hasten redelivery."""
 
 from entrance import Entrance
 from entrances import ALL, through
@@ -8,7 +8,7 @@ LOOK_MS = 100
 
 
 def comes_back(e: Entrance, after_ms: int, *known: bytes) -> None:
-    """Pass so much time; in the last look of it, and not before, the bodies in the retry topic are these."""
+    """Advance the time; check that the retry topic holds these bodies after the last 100 ms, and not before."""
     before = [record.body for record in e.records(RETRY)]
     e.advance(after_ms)
     assert [record.body for record in e.records(RETRY)] == before
@@ -18,7 +18,10 @@ def comes_back(e: Entrance, after_ms: int, *known: bytes) -> None:
 
 @through(*ALL, revive_queue_num=1)
 def test_alone_it_comes_back_after_2_s(e: Entrance) -> None:
-    """The clock of its queue is that of the broker 3 s after its check point was to be readable."""
+    """A single check point is revived 2 s after the invisible duration ends.
+
+    The clock of its queue is the broker's from 3 s after the time at which the check point became readable.
+    """
     e.filled(1)
     e.take(invisible_ms=12_000)
     comes_back(e, 14_000, b"0")
@@ -26,7 +29,10 @@ def test_alone_it_comes_back_after_2_s(e: Entrance) -> None:
 
 @through(*ALL, revive_queue_num=1)
 def test_a_later_check_point_delays_it(e: Entrance) -> None:
-    """Up to 5 s: the clock stays where the later one was to be readable until 3 s after that."""
+    """A later check point in the same revive queue delays redelivery to up to 5 s.
+
+    The clock stays at the time of the later one until 3 s after it became readable.
+    """
     e.filled(2)
     e.take(count=1, invisible_ms=12_000)
     e.take(count=1, invisible_ms=15_000)
@@ -35,7 +41,7 @@ def test_a_later_check_point_delays_it(e: Entrance) -> None:
 
 @through(*ALL, revive_queue_num=1)
 def test_an_acknowledgement_counts_as_long(e: Entrance) -> None:
-    """What is acknowledged while a later check point delays it does not come back."""
+    """An acknowledgement that arrives while a later check point delays redelivery prevents it."""
     e.filled(2)
     [first] = e.take(count=1, invisible_ms=12_000)
     e.take(count=1, invisible_ms=15_000)
@@ -46,7 +52,10 @@ def test_an_acknowledgement_counts_as_long(e: Entrance) -> None:
 
 @through(*ALL, revive_queue_num=1)
 def test_a_check_point_more_than_2_s_behind_brings_it_back(e: Entrance) -> None:
-    """As soon as it is read; the one that delayed it waits for the broker's clock again."""
+    """A check point more than 2 s later revives an earlier one as soon as it is read.
+
+    The check point that had delayed the earlier one waits for the broker's clock again.
+    """
     e.filled(3)
     for invisible_ms in (12_000, 14_000, 15_500):
         e.take(count=1, invisible_ms=invisible_ms)
@@ -56,7 +65,10 @@ def test_a_check_point_more_than_2_s_behind_brings_it_back(e: Entrance) -> None:
 
 @through(*ALL, revive_queue_num=1)
 def test_an_acknowledgement_delays_what_was_popped_with_it(e: Entrance) -> None:
-    """By a second: it is to be readable when the invisible time ends, the check point a second before."""
+    """An acknowledgement delays other messages of its pop by a second.
+
+    It becomes readable when the invisible duration ends, the check point a second before.
+    """
     e.filled(2)
     first, _ = e.take(invisible_ms=12_000)
     assert e.ack(first.handle).ok
@@ -65,7 +77,7 @@ def test_an_acknowledgement_delays_what_was_popped_with_it(e: Entrance) -> None:
 
 @through(*ALL)
 def test_other_queues_delay_nothing(e: Entrance) -> None:
-    """Pops take turns with the revive queues, so the next is in another one."""
+    """Check points in other revive queues do not delay redelivery; pops use the revive queues by turns."""
     e.filled(2)
     e.take(count=1, invisible_ms=12_000)
     e.take(count=1, invisible_ms=15_000)

@@ -1,4 +1,4 @@
-"""Messages for a certain time: they wait in rmq_sys_wheel_timer, and can be taken back."""
+"""Timed messages: they are stored in rmq_sys_wheel_timer until their delivery time, and can be recalled."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any
@@ -22,28 +22,28 @@ Said = tuple[int, str]
 
 @pytest.fixture
 def timed(e: Entrance) -> Entrance:
-    """A topic that delays, on a broker that recalls."""
+    """Return an entrance with a topic for delayed messages, on a broker with recall enabled."""
     e.broker.config.recall_message_enable = True
     e.topic(kind="DELAY")
     return e
 
 
 def come(e: Entrance, queue: int = 0) -> list[bytes]:
-    """What has come."""
+    """Return the bodies of the messages that were delivered to a queue."""
     return [each.body for each in e.records("T", queue)]
 
 
 def parts(handle: str) -> list[str]:
-    """What a recall handle holds."""
+    """Return the fields of a recall handle."""
     return urlsafe_b64decode(handle).decode().split(" ")
 
 
 def handle(*fields: object) -> str:
-    """A recall handle made by hand."""
+    """Return a recall handle with these fields."""
     return urlsafe_b64encode(" ".join(map(str, fields)).encode()).decode()
 
 
-# when
+# Delivery time.
 
 
 @through(*ALL)
@@ -52,7 +52,7 @@ def handle(*fields: object) -> str:
     [(1, 1_000), (300, 1_000), (1_000, 1_000), (1_001, 2_000), (2_700, 3_000), (60_000, 60_000)],
 )
 def test_a_message_comes_with_the_second(timed: Entrance, after_ms: int, comes_ms: int) -> None:
-    """With the first whole one at its time or after it: never early, and once."""
+    """A timed message is delivered once, at the first whole second that is not before its time."""
     assert timed.put(deliver_ms=START_MS + after_ms).ok
     timed.advance(comes_ms - 1)
     assert come(timed) == []
@@ -66,7 +66,7 @@ def test_a_message_comes_with_the_second(timed: Entrance, after_ms: int, comes_m
     "e", [(name, {"timer_precision_ms": ms}) for name in ALL for ms in (100, 200, 500)], indirect=True
 )
 def test_the_wheel_may_be_finer(timed: Entrance) -> None:
-    """Then it comes with the slot."""
+    """With a smaller timerPrecisionMs a timed message is delivered at the end of its smaller time slot."""
     precision = timed.broker.config.timer_precision_ms
     timed.put(b"a", deliver_ms=START_MS + 10 * precision)
     timed.put(b"b", deliver_ms=START_MS + 10 * precision + 1)
@@ -81,7 +81,7 @@ def test_the_wheel_may_be_finer(timed: Entrance) -> None:
 @through(*ALL)
 @pytest.mark.parametrize("ago_ms", [0, 1, 60_000, START_MS])
 def test_a_time_that_is_past_is_now(timed: Entrance, ago_ms: int) -> None:
-    """There is nothing to take back."""
+    """A message whose delivery time has passed is delivered at once and has no recall handle."""
     sent = timed.put(deliver_ms=START_MS - ago_ms)
     assert (sent.ok, sent.recall) == (True, "")
     assert come(timed) == [b"0"]
@@ -101,7 +101,10 @@ WAYS: list[tuple[dict[str, Any], int]] = [
 @through(*BROKER)
 @pytest.mark.parametrize(("properties", "comes_ms"), WAYS)
 def test_a_time_is_said_in_three_ways(timed: Entrance, properties: dict[str, Any], comes_ms: int) -> None:
-    """Of several the delay in seconds counts, then the one in milliseconds; all are kept."""
+    """Of several timer properties, the delay in seconds takes precedence, then the delay in milliseconds.
+
+    All are kept.
+    """
     assert timed.put(**properties).ok
     timed.advance(comes_ms - 1)
     assert come(timed) == []
@@ -113,7 +116,7 @@ def test_a_time_is_said_in_three_ways(timed: Entrance, properties: dict[str, Any
 @through(*BROKER)
 @pytest.mark.parametrize("properties", [{"TIMER_DELAY_SEC": "0"}, {"TIMER_DELAY_SEC": "-5"}, {"TIMER_DELAY_MS": "-1"}])
 def test_no_delay_and_a_negative_one_are_none(timed: Entrance, properties: dict[str, Any]) -> None:
-    """The message is there."""
+    """A timer delay of 0 or less delivers the message at once."""
     assert timed.put(**properties).ok
     assert come(timed) == [b"0"]
 
@@ -131,7 +134,7 @@ def test_no_delay_and_a_negative_one_are_none(timed: Entrance, properties: dict[
     ],
 )
 def test_a_delay_beyond_all_times_is_past(timed: Entrance, properties: dict[str, Any]) -> None:
-    """Its end goes on at the other end of the 64-bit numbers."""
+    """A timer whose delivery time overflows 64 bits delivers the message at once."""
     sent = timed.put(**properties)
     assert (sent.ok, sent.recall) == (True, "")
     assert come(timed) == [b"0"]
@@ -139,7 +142,7 @@ def test_a_delay_beyond_all_times_is_past(timed: Entrance, properties: dict[str,
 
 @through(*ALL)
 def test_messages_of_one_second_come_in_their_order(timed: Entrance) -> None:
-    """Whatever their time within it, and before those of the next."""
+    """Timed messages of one second are delivered in the order of sending, before those of the next second."""
     for body, ms in ((b"3", 6_001), (b"0", 5_900), (b"1", 5_100), (b"2", 6_000)):
         timed.put(body, deliver_ms=START_MS + ms)
     timed.advance(7_000)
@@ -149,7 +152,7 @@ def test_messages_of_one_second_come_in_their_order(timed: Entrance) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("ms", [HOUR_MS * 23, DAY_MS, 3 * DAY_MS])
 def test_three_days_are_the_most_for_a_broker(timed: Entrance, ms: int) -> None:
-    """The message goes round in the wheel until then."""
+    """The broker accepts a delivery time of up to three days ahead."""
     assert timed.put(deliver_ms=START_MS + ms).ok
     timed.advance(ms - 1)
     assert come(timed) == []
@@ -159,7 +162,7 @@ def test_three_days_are_the_most_for_a_broker(timed: Entrance, ms: int) -> None:
 
 @through("grpc")
 def test_a_day_is_the_most_for_a_proxy(timed: Entrance) -> None:
-    """To the millisecond."""
+    """The proxy accepts a delivery time of up to 24 h ahead, exact to the millisecond."""
     assert timed.put(deliver_ms=START_MS + DAY_MS).ok
     before = timed.state()
     for ms in (DAY_MS + 1, 40 * DAY_MS):
@@ -173,7 +176,7 @@ def test_a_day_is_the_most_for_a_proxy(timed: Entrance) -> None:
 @through(*ALL, timer_roll_window_slot=60)
 @pytest.mark.parametrize("seconds", [59, 60, 61, 80, 90, 200, 3_600])
 def test_what_lies_beyond_the_window_pauses_in_it(timed: Entrance, seconds: int) -> None:
-    """As often as needed; it comes once, at its time."""
+    """A message beyond the window of the timer wheel is rolled as often as needed and delivered once, at its time."""
     timed.put(deliver_ms=START_MS + seconds * 1000)
     timed.advance(seconds * 1000 - 1)
     assert come(timed) == []
@@ -187,12 +190,12 @@ def test_what_lies_beyond_the_window_pauses_in_it(timed: Entrance, seconds: int)
     assert come(timed) == [b"0"]
 
 
-# where
+# Storage of timed messages.
 
 
 @through(*ALL)
 def test_where_a_message_waits(timed: Entrance) -> None:
-    """In the one queue of the wheel's topic; that is the offset that is answered."""
+    """A timed message is stored in queue 0 of the wheel topic, and the send returns its offset there."""
     sent = timed.put(b"0", tag="A", keys="k", color="red", deliver_ms=START_MS + 5_500)
     (message,) = timed.records(WHEEL)
     assert sent.offset == message.queue_offset == 0
@@ -210,7 +213,7 @@ def test_where_a_message_waits(timed: Entrance) -> None:
 @through(*ALL)
 @pytest.mark.parametrize(("after_ms", "out_ms"), [(4_000, 3_000), (4_001, 4_000), (4_999, 4_000)])
 def test_the_slot_of_a_message(timed: Entrance, after_ms: int, out_ms: int) -> None:
-    """Its second; the one before when it begins with its time."""
+    """TIMER_OUT_MS is the second of the delivery time, or the second before if the delivery time is a whole second."""
     timed.put(deliver_ms=START_MS + after_ms)
     (message,) = timed.records(WHEEL)
     assert message.property_map()["TIMER_OUT_MS"] == str(START_MS + out_ms)
@@ -218,7 +221,7 @@ def test_the_slot_of_a_message(timed: Entrance, after_ms: int, out_ms: int) -> N
 
 @through(*ALL)
 def test_a_timed_message_wakes_who_waits(timed: Entrance) -> None:
-    """When it comes."""
+    """A timed message wakes a waiting pop on delivery."""
     poll = timed.pop(poll_ms=15_000)
     timed.put(deliver_ms=START_MS + 4_000)
     timed.advance(3_999)
@@ -230,7 +233,7 @@ def test_a_timed_message_wakes_who_waits(timed: Entrance) -> None:
 
 @through(*ALL)
 def test_a_timed_message_that_is_not_acknowledged_is_not_timed_again(timed: Entrance) -> None:
-    """It comes back like any other, and keeps the traces of its way."""
+    """A redelivered timed message is not delayed again and keeps the timer properties of its delivery."""
     timed.put(deliver_ms=START_MS + 1_000)
     timed.advance(1_000)
     assert timed.bodies() == [b"0"]
@@ -243,7 +246,7 @@ def test_a_timed_message_that_is_not_acknowledged_is_not_timed_again(timed: Entr
 
 @through(*ALL)
 def test_a_message_for_a_time_may_have_a_group(timed: Entrance) -> None:
-    """It comes to the queue of its group, with it."""
+    """A timed message keeps its message group."""
     timed.put(b"later", message_group="g", deliver_ms=START_MS + 2_000)
     timed.advance(2_000)
     assert [(each.body, each.property_map()["__SHARDINGKEY"]) for each in timed.records("T")] == [(b"later", "g")]
@@ -251,7 +254,7 @@ def test_a_message_for_a_time_may_have_a_group(timed: Entrance) -> None:
 
 @through(*BROKER)
 def test_a_batch_may_have_a_time(timed: BrokerEntrance) -> None:
-    """It comes message by message; times of its messages are stored unread."""
+    """A batch with a timer is delivered message by message; timers of messages inside a batch have no effect."""
     assert timed.batch((b"a", {}), (b"b", {"TIMER_DELAY_MS": "60000"}), TIMER_DELAY_SEC="2").ok
     timed.advance(1_999)
     assert come(timed) == []
@@ -263,7 +266,7 @@ def test_a_batch_may_have_a_time(timed: BrokerEntrance) -> None:
 
 @through(*ALL)
 def test_an_ordered_topic_takes_no_times_behind_a_proxy(e: Entrance) -> None:
-    """The broker does."""
+    """The proxy rejects a timed message for an ordered topic; the broker accepts it."""
     e.fifo()
     before = e.state()
     sent = e.put(message_group="g", deliver_ms=START_MS + 2_000)
@@ -277,7 +280,7 @@ def test_an_ordered_topic_takes_no_times_behind_a_proxy(e: Entrance) -> None:
 
 @through(*ALL)
 def test_a_timed_half_message_is_lost(e: Entrance) -> None:
-    """It becomes one of the half topic when its time comes, knows its own topic no more, and cannot be committed."""
+    """A timed half message is lost: at its time it enters the half topic without real topic and cannot be committed."""
     e.topic(kind="TRANSACTION")
     sent = e.put(half=True, deliver_ms=START_MS + 2_000)
     assert parts(sent.recall)[1] == "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -292,7 +295,7 @@ def test_a_timed_half_message_is_lost(e: Entrance) -> None:
 
 @through(*ALL, timer_wheel_enable=False)
 def test_the_wheel_may_be_off(timed: Entrance) -> None:
-    """Timed messages are refused then; delay levels go on."""
+    """With timerWheelEnable=false timed messages are rejected; delay levels still work."""
     text = "accurate timer message is not enabled, timerWheelEnable is false"
     before = timed.state()
     sent = timed.put(deliver_ms=START_MS + 2_000)
@@ -307,7 +310,10 @@ def test_the_wheel_may_be_off(timed: Entrance) -> None:
 
 @through(*ALL, timer_congest_num_each_slot=20)
 def test_a_crowded_second_refuses_messages(timed: Entrance) -> None:
-    """By chance when it holds more than so many, always when it holds twice as many; other seconds do not."""
+    """A second with more than timerCongestNumEachSlot messages rejects sends at random, and all sends at twice as many.
+
+    Other seconds are not affected.
+    """
     text = (
         "timer message is under flow control, max num limit is 40 or the current value is greater than 20 and less "
         "than 40, trigger random flow control"
@@ -326,12 +332,12 @@ def test_a_crowded_second_refuses_messages(timed: Entrance) -> None:
     assert len(come(timed)) == 40
 
 
-# taking back
+# Recall.
 
 
 @through(*ALL)
 def test_a_recalled_message_does_not_come(timed: Entrance) -> None:
-    """Those of its second do; the answer names the message."""
+    """A recalled message is not delivered; others of its second are. The recall returns the message id."""
     sent = [timed.put(body, deliver_ms=START_MS + 5_000) for body in (b"0", b"taken back", b"2")]
     answer = timed.recall(sent[1].recall)
     assert (answer.ok, answer.handle) == (True, sent[1].id)
@@ -341,14 +347,14 @@ def test_a_recalled_message_does_not_come(timed: Entrance) -> None:
 
 @through(*ALL)
 def test_what_a_handle_holds(timed: Entrance) -> None:
-    """Topic, broker, id, and a time 1 ms into the slot."""
+    """A recall handle holds topic, broker, message id, and a time 1 ms after the start of the slot."""
     sent = timed.put(deliver_ms=START_MS + 5_700)
     assert parts(sent.recall) == ["v1", "T", "broker-a", str(START_MS + 5_001), sent.id]
 
 
 @through(*BROKER)
 def test_only_timed_messages_have_handles(timed: Entrance) -> None:
-    """Plain ones and those of a level have none."""
+    """A send returns a recall handle for timed messages only, not for plain ones and delay levels."""
     assert timed.put().recall == ""
     assert timed.put(DELAY="1").recall == ""
     assert timed.put(TIMER_DELAY_MS="1000").recall != ""
@@ -356,7 +362,7 @@ def test_only_timed_messages_have_handles(timed: Entrance) -> None:
 
 @through(*ALL)
 def test_a_message_may_be_recalled_again(timed: Entrance) -> None:
-    """By a handle without its padding too, and so may one that never was."""
+    """A recall may be repeated, may omit the padding of its handle, and succeeds for an unknown message id."""
     sent = timed.put(deliver_ms=START_MS + 5_000)
     for text in (sent.recall, sent.recall, sent.recall.rstrip("=")):
         assert timed.recall(text).ok
@@ -368,7 +374,7 @@ def test_a_message_may_be_recalled_again(timed: Entrance) -> None:
 
 @through(*ALL)
 def test_the_mark_of_a_recall(timed: Entrance) -> None:
-    """It waits beside its message, and never gets out."""
+    """A recall is stored as a marker in the wheel topic and never delivered."""
     sent = timed.put(deliver_ms=START_MS + 5_500)
     timed.recall(sent.recall)
     message, mark = timed.records(WHEEL)
@@ -384,7 +390,7 @@ def test_the_mark_of_a_recall(timed: Entrance) -> None:
 @through(*ALL)
 @pytest.mark.parametrize("at_ms", [5_001, 5_500, 6_000, 60_000])
 def test_a_recall_may_come_too_late(timed: Entrance, at_ms: int) -> None:
-    """When the second of the message has begun; the message comes."""
+    """A recall after the message's second has begun is rejected, and the message is delivered."""
     sent = timed.put(deliver_ms=START_MS + 5_500)
     timed.advance(at_ms)
     before = timed.state()
@@ -396,7 +402,7 @@ def test_a_recall_may_come_too_late(timed: Entrance, at_ms: int) -> None:
 
 @through(*ALL)
 def test_a_recall_in_the_last_millisecond(timed: Entrance) -> None:
-    """It is in time."""
+    """A recall in the last millisecond before the message's second succeeds."""
     sent = timed.put(deliver_ms=START_MS + 5_500)
     timed.advance(5_000)
     assert timed.recall(sent.recall).ok
@@ -406,7 +412,7 @@ def test_a_recall_in_the_last_millisecond(timed: Entrance) -> None:
 
 @through(*ALL)
 def test_recalls_may_be_off(timed: Entrance) -> None:
-    """Sends answer handles all the same."""
+    """With recallMessageEnable=false recalls are rejected, although sends return handles."""
     timed.broker.config.recall_message_enable = False
     sent = timed.put(deliver_ms=START_MS + 5_000)
     before = timed.state()
@@ -425,7 +431,10 @@ def test_recalls_may_be_off(timed: Entrance) -> None:
     ],
 )
 def test_a_broker_that_does_not_serve_recalls_nothing(timed: Entrance, code: int, keys: dict[str, str]) -> None:
-    """A slave, one that serves later, and one that is not written to where that forbids it: the message comes."""
+    """A slave, a broker that does not accept sends yet, and one without write permission reject recalls.
+
+    The last does so only with allowRecallWhenBrokerNotWriteable=false.
+    """
     sent = timed.put(deliver_ms=START_MS + 5_000)
     for key, value in keys.items():
         timed.broker.config.set(key, value)
@@ -439,7 +448,7 @@ def test_a_broker_that_does_not_serve_recalls_nothing(timed: Entrance, code: int
 
 @through(*BROKER)
 def test_a_message_is_cancelled_by_one_that_says_so(timed: BrokerEntrance) -> None:
-    """A message of the same time with the name of the other, which is not delivered itself."""
+    """A message with TIMER_DEL_UNIQKEY cancels the named message of the same delivery time; neither is delivered."""
     sent = timed.put(b"taken back", TIMER_DELAY_MS="5000")
     timed.put(b"other", TIMER_DELAY_MS="5000")
     assert timed.put(b"mark", TIMER_DELAY_MS="5000", TIMER_DEL_UNIQKEY=f"T+{sent.id}").ok
@@ -450,7 +459,7 @@ def test_a_message_is_cancelled_by_one_that_says_so(timed: BrokerEntrance) -> No
 @through(*BROKER)
 @pytest.mark.parametrize(("named", "ms"), [("T+nobody", 5_000), ("U+", 5_000), ("", 5_000), ("T+", 8_000)])
 def test_a_cancellation_of_something_else(timed: BrokerEntrance, named: str, ms: int) -> None:
-    """Of another message or topic, without the topic, or of another second: the message comes."""
+    """A cancellation that names another message or topic, no topic, or another second does not cancel the message."""
     sent = timed.put(b"0", TIMER_DELAY_MS="5000")
     name = named + sent.id if named.endswith("+") or not named else named
     timed.put(b"mark", TIMER_DELAY_MS=str(ms), TIMER_DEL_UNIQKEY=name)
@@ -461,14 +470,14 @@ def test_a_cancellation_of_something_else(timed: BrokerEntrance, named: str, ms:
 @through(*BROKER)
 @pytest.mark.parametrize("ms", ["0", "-1000"])
 def test_a_cancellation_for_the_past_is_refused(timed: BrokerEntrance, ms: str) -> None:
-    """It would be delivered."""
+    """A cancellation whose delivery time has passed is rejected, because it would be delivered."""
     before = timed.state()
     sent = timed.put(TIMER_DELAY_MS=ms, TIMER_DEL_UNIQKEY="T+x")
     assert (sent.code, sent.remark) == (13, ILLEGAL)
     assert timed.state() == before
 
 
-# delay levels instead
+# Delay levels instead of times.
 
 
 @through("grpc", use_delay_level=True)
@@ -477,7 +486,10 @@ def test_a_cancellation_for_the_past_is_refused(timed: BrokerEntrance, ms: str) 
     [(-60_000, 1, 1_000), (0, 1, 1_000), (999, 1, 1_000), (1_000, 2, 5_000), (80_000_000, 18, 7_200_000)],
 )
 def test_a_time_becomes_the_next_longer_level(timed: Entrance, after_ms: int, level: int, comes_ms: int) -> None:
-    """With the proxy's useDelayLevel: also the time that is over, and none that is longer than the last level."""
+    """With the proxy's useDelayLevel a delivery time becomes the next longer delay level, or the last one.
+
+    A past delivery time becomes level 1.
+    """
     sent = timed.put(deliver_ms=timed.now_ms + after_ms)
     assert (sent.ok, sent.recall) == (True, "")
     assert [each.property_map()["DELAY"] for each in timed.records(SCHEDULE, level - 1)] == [str(level)]
@@ -487,19 +499,22 @@ def test_a_time_becomes_the_next_longer_level(timed: Entrance, after_ms: int, le
 
 @through("grpc", use_delay_level=True)
 def test_levels_of_a_proxy_are_its_own(timed: GrpcEntrance) -> None:
-    """It looks for the level in its own messageDelayLevel, the shortest of those that are long enough."""
+    """The proxy chooses the shortest sufficient level from its own messageDelayLevel."""
     timed.world.config.message_delay_level = "2h 3s 1m"
     for after_ms, level in ((1_000, 2), (30_000, 3), (100_000, 1), (50_000_000, 1)):
         timed.put(deliver_ms=timed.now_ms + after_ms)
         assert timed.records(SCHEDULE, level - 1)[-1].property_map()["DELAY"] == str(level)
 
 
-# a timer that is stopped
+# Stopped timer wheel.
 
 
 @through(*ALL)
 def test_what_is_kept_out_of_the_wheel_comes_later(timed: Entrance) -> None:
-    """It waits in its topic while timerStopEnqueue is set; what was in the wheel before comes on time."""
+    """With timerStopEnqueue new timed messages stay in the wheel topic and are delivered later.
+
+    Messages that were in the wheel before are delivered on time.
+    """
     timed.put(b"before", deliver_ms=START_MS + 5_000)
     timed.configure(timerStopEnqueue="true")
     timed.put(b"due meanwhile", deliver_ms=START_MS + 2_000)

@@ -1,4 +1,4 @@
-"""Transactions: half messages, their ends, and the check of those that nobody has ended."""
+"""Transactions: half messages, their commits and rollbacks, and the checks of half messages that were not ended."""
 
 from dataclasses import replace
 
@@ -16,35 +16,35 @@ QUICK = {"transaction_check_interval": 3_000, "transaction_time_out": 1_000}
 
 @pytest.fixture
 def t(e: Entrance) -> Entrance:
-    """A topic for half messages."""
+    """Return an entrance with a topic for half messages."""
     e.topic(kind="TRANSACTION")
     return e
 
 
 def half(t: Entrance, body: bytes = b"0", **more: object) -> Sent:
-    """A half message."""
+    """Send a half message."""
     sent = t.put(body, half=True, **more)
     assert sent.ok, sent
     return sent
 
 
 def done(answer: Answer | None) -> None:
-    """The end was taken."""
+    """Check that the end of a transaction succeeded."""
     assert answer is not None
     assert answer.ok, answer
 
 
 def come(t: Entrance) -> list[bytes]:
-    """What has come."""
+    """Return the bodies of the messages that were delivered."""
     return [each.body for each in t.records("T")]
 
 
-# half messages and their ends
+# Half messages and their ends.
 
 
 @through(*ALL)
 def test_a_half_message_is_hidden_until_its_commit(t: Entrance) -> None:
-    """Then it is there like any other."""
+    """A half message is invisible until its commit, and then is delivered like any other message."""
     sent = half(t, tag="A", keys="k", color="red")
     t.advance(5_000)
     assert t.bodies() == []
@@ -55,7 +55,10 @@ def test_a_half_message_is_hidden_until_its_commit(t: Entrance) -> None:
 
 @through(*ALL)
 def test_where_a_half_message_lies(t: Entrance) -> None:
-    """In the half topic, not as a half message, with the place where it belongs; that offset is answered."""
+    """A half message is stored in the half topic as a normal message with its real topic and queue.
+
+    The send returns the offset in the half topic.
+    """
     for number in range(2):
         sent = half(t, b"%d" % number, tag="A")
     record = t.records(HALF)[1]
@@ -68,7 +71,7 @@ def test_where_a_half_message_lies(t: Entrance) -> None:
 
 @through(*ALL)
 def test_what_a_commit_stores(t: Entrance) -> None:
-    """A copy that tells that it was one, and of what."""
+    """A commit stores a copy with the transaction type COMMIT and the commit log offset of the half message."""
     sent = half(t, color="red")
     t.advance(2_000)
     done(t.end(sent, COMMIT))
@@ -81,7 +84,7 @@ def test_what_a_commit_stores(t: Entrance) -> None:
 
 @through(*ALL)
 def test_a_rolled_back_message_is_never_seen(t: Entrance) -> None:
-    """Nobody is asked about it either."""
+    """A rolled back message is neither delivered nor checked."""
     t.produce("p")
     done(t.end(half(t), ROLLBACK))
     t.advance(50_000)
@@ -91,7 +94,7 @@ def test_a_rolled_back_message_is_never_seen(t: Entrance) -> None:
 
 @through(*ALL)
 def test_ends_are_written_down_together(t: Entrance) -> None:
-    """Every 3 s, by the offsets of the half messages."""
+    """Ends of transactions are written together to the op topic every 3 s, as offsets of half messages."""
     sent = [half(t, b"%d" % number) for number in range(4)]
     t.advance(100)
     for each, how in zip(sent, (COMMIT, ROLLBACK, COMMIT), strict=False):
@@ -104,7 +107,10 @@ def test_ends_are_written_down_together(t: Entrance) -> None:
 
 @through(*BROKER)
 def test_a_broker_stores_at_each_commit(t: Entrance) -> None:
-    """A second one, and one after a rollback; a rollback after a commit is taken and changes nothing."""
+    """The broker stores a message for each commit, even after a commit or rollback.
+
+    A rollback after a commit succeeds without effect.
+    """
     for first in (COMMIT, ROLLBACK):
         sent = half(t, b"%d" % first)
         for how in (first, COMMIT, ROLLBACK):
@@ -116,7 +122,7 @@ def test_a_broker_stores_at_each_commit(t: Entrance) -> None:
 @pytest.mark.parametrize("first", [COMMIT, ROLLBACK, UNKNOWN])
 @pytest.mark.parametrize("again", [COMMIT, ROLLBACK])
 def test_a_proxy_ends_once(t: Entrance, first: int, again: int) -> None:
-    """However it ended; also without an end."""
+    """The proxy ends a transaction once, even if the first end left it unknown."""
     sent = half(t)
     done(t.end(sent, first))
     before = t.state()
@@ -128,7 +134,7 @@ def test_a_proxy_ends_once(t: Entrance, first: int, again: int) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("checked", [False, True])
 def test_an_unknown_end_gets_no_answer(t: Entrance, checked: bool) -> None:
-    """And changes nothing."""
+    """An end with UNKNOWN gets no response and has no effect."""
     sent = half(t)
     before = t.state()
     assert t.end(sent, UNKNOWN, checked=checked) is None
@@ -137,7 +143,7 @@ def test_an_unknown_end_gets_no_answer(t: Entrance, checked: bool) -> None:
 
 @through("grpc")
 def test_a_proxy_forgets_after_half_a_minute(t: Entrance) -> None:
-    """The broker does not: the message is asked about."""
+    """The proxy forgets a transaction after 30 s, but the broker still checks it."""
     early, late = half(t, b"early"), half(t, b"late")
     t.produce("p")
     t.advance(29_999)
@@ -149,7 +155,7 @@ def test_a_proxy_forgets_after_half_a_minute(t: Entrance) -> None:
 
 
 def see_late(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
-    """An end is in time to the millisecond; after that it changes nothing, unless it was asked for."""
+    """Check that an end succeeds until the immunity time is over, and later only after a check."""
     early, late, asked = (half(t, b"%d" % number, immune_s=immune_s) for number in range(3))
     t.advance(left_ms)
     done(t.end(early, ROLLBACK))
@@ -157,7 +163,7 @@ def see_late(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
     before = t.state()
     answer = t.end(late, how)
     if t.proxied:
-        done(answer)  # it does not wait for what the broker says
+        done(answer)  # The proxy does not wait for the broker's response.
     else:
         assert t.says(answer, (604, ""), NOT_FOUND)
     assert t.state() == before
@@ -170,20 +176,23 @@ def see_late(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
 @pytest.mark.parametrize(("immune_s", "left_ms"), [(1, 6_000), (6, 6_000), (10, 10_000)])
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 def test_an_end_after_the_immunity_is_refused(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
-    """It is 6 s at least; an end that was asked for is taken. A proxy says that all is well."""
+    """The broker rejects an end after the immunity time, at least 6 s, unless it follows a check.
+
+    The proxy returns success.
+    """
     see_late(t, immune_s, left_ms, how)
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 def test_immunity_may_last_an_hour(t: Entrance, how: int) -> None:
-    """Which a proxy would have forgotten."""
+    """An immunity time of an hour is accepted; the proxy would have forgotten the transaction."""
     see_late(t, 3_600, 3_600_000, how)
 
 
 @through(*ALL)
 def test_an_end_without_immunity_is_never_late(t: Entrance) -> None:
-    """Of a message that did not ask for any; as long as a proxy remembers it."""
+    """An end of a message without immunity time is never too late for the broker."""
     sent = half(t)
     t.advance(29_999 if t.proxied else 3_600_000)
     done(t.end(sent, COMMIT))
@@ -192,20 +201,20 @@ def test_an_end_without_immunity_is_never_late(t: Entrance) -> None:
 
 @through(*BROKER)
 def test_names_of_an_end_do_not_matter(t: Entrance) -> None:
-    """It is found by its places."""
+    """The broker ends a transaction by its offsets and ignores its transaction id."""
     done(t.end(replace(half(t), id="another"), COMMIT))
     assert come(t) == [b"0"]
 
 
 @through(*ALL)
 def test_ordered_messages_can_be_half(t: Entrance) -> None:
-    """The copy has the group."""
+    """A committed ordered message keeps its message group."""
     done(t.end(half(t, message_group="g"), COMMIT))
     assert [each.property_map()["__SHARDINGKEY"] for each in t.records("T")] == ["g"]
 
 
 def see_woken(t: Entrance, waiting: Waiting) -> None:
-    """A commit answers who waits; the half message does not."""
+    """Check that a commit completes a waiting request and the half message does not."""
     sent = half(t)
     t.advance(1_000)
     assert waiting.answer is None
@@ -216,20 +225,20 @@ def see_woken(t: Entrance, waiting: Waiting) -> None:
 
 @through(*ALL)
 def test_a_commit_wakes_a_pop(t: Entrance) -> None:
-    """And the half message does not."""
+    """A commit wakes a waiting pop; the half message does not."""
     see_woken(t, t.pop(poll_ms=15_000))
 
 
 @through(*BROKER)
 def test_a_commit_wakes_a_pull(t: BrokerEntrance) -> None:
-    """And the half message does not."""
+    """A commit wakes a held pull; the half message does not."""
     t.beat("puller")
     see_woken(t, t.pull(0, suspend_ms=15_000))
 
 
 @through(*ALL, reject_transaction_message=True)
 def test_transactions_may_be_off(t: Entrance) -> None:
-    """Half messages are refused."""
+    """With rejectTransactionMessage half messages are rejected."""
     before = t.state()
     text = "the broker[127.0.0.1] sending transaction message is forbidden"
     assert t.says(t.put(half=True), (16, text), (50001, PROXY_EXCEPTION + text))
@@ -238,7 +247,7 @@ def test_transactions_may_be_off(t: Entrance) -> None:
 
 @through(*BROKER)
 def test_batches_are_not_half(t: BrokerEntrance) -> None:
-    """They are refused whole."""
+    """A batch of half messages is rejected as a whole."""
     before = t.state()
     refused = t.batch((b"a", {}), (b"b", {}), half=True)
     assert refused.code == 13
@@ -246,13 +255,13 @@ def test_batches_are_not_half(t: BrokerEntrance) -> None:
     assert t.state() == before
 
 
-# checks
+# Transaction checks.
 
 
 @through(*ALL)
 @pytest.mark.parametrize(("sent_ms", "asked_ms"), [(0, 30_000), (23_999, 30_000), (24_001, 60_000), (29_999, 60_000)])
 def test_the_first_check(t: Entrance, sent_ms: int, asked_ms: int) -> None:
-    """Comes with the first round, one each 30 s, that finds the message 6 s old."""
+    """A half message is first checked in the first round, one every 30 s, in which it is at least 6 s old."""
     t.advance(sent_ms)
     half(t)
     t.produce("p")
@@ -265,7 +274,7 @@ def test_the_first_check(t: Entrance, sent_ms: int, asked_ms: int) -> None:
 @through(*ALL, **QUICK)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 def test_a_producer_ends_what_it_is_asked_about(t: Entrance, how: int) -> None:
-    """By the places that it is told, which are new ones; then it is asked no more."""
+    """A producer ends a checked transaction by the new offsets of the check, and is not checked again."""
     t.produce("p")
     half(t)
     t.advance(3_000)
@@ -278,7 +287,7 @@ def test_a_producer_ends_what_it_is_asked_about(t: Entrance, how: int) -> None:
 
 @through(*ALL, **QUICK)
 def test_what_a_producer_is_shown(t: Entrance) -> None:
-    """The message as it was sent; it lies at the end of the half topic again, one check older."""
+    """A check shows the message as sent; it is stored again at the end of the half topic with its number of checks."""
     t.produce("p")
     sent = half(t, b"0", color="red")
     t.advance(3_000)
@@ -292,7 +301,7 @@ def test_what_a_producer_is_shown(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 def test_a_producer_is_asked_fifteen_times(t: Entrance) -> None:
-    """Round by round, when it does not know; then the message is given up, and nobody ever sees it."""
+    """A half message is checked in fifteen rounds, then moves undelivered to the topic of discarded transactions."""
     t.produce("p")
     half(t)
     asked = []
@@ -311,7 +320,7 @@ def test_a_producer_is_asked_fifteen_times(t: Entrance) -> None:
 
 @through(*ALL, **QUICK, transaction_check_max=2)
 def test_checks_count_though_nobody_can_be_asked(t: Entrance) -> None:
-    """A message without a producer is given up as soon as one that is asked about."""
+    """Rounds without a producer count as checks, so that such a half message is discarded as early as another."""
     half(t)
     t.advance(8_999)
     assert t.records(GIVEN_UP) == []
@@ -321,7 +330,7 @@ def test_checks_count_though_nobody_can_be_asked(t: Entrance) -> None:
 
 @through(*ALL, **QUICK, file_reserved_time=1, transaction_check_max=10_000)
 def test_a_message_that_is_too_old_is_given_up(t: Entrance) -> None:
-    """Older than the store keeps messages, however seldom it was asked about."""
+    """A half message older than the store's retention time is discarded, however few checks it had."""
     half(t)
     t.advance(3_600_000)
     assert t.records(GIVEN_UP) == []
@@ -334,7 +343,7 @@ def test_a_message_that_is_too_old_is_given_up(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 def test_another_producer_is_asked_when_the_first_is_gone(t: Entrance) -> None:
-    """Any of the group, one that comes later too."""
+    """If a producer has left, another producer of its group is checked, even one that joined later."""
     t.produce("first")
     half(t)
     t.retire("first")
@@ -353,7 +362,7 @@ def test_another_producer_is_asked_when_the_first_is_gone(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 def test_a_producer_that_restarts_is_asked_again(t: Entrance) -> None:
-    """Under its old name; what fell due meanwhile counts, and nobody is asked twice for it."""
+    """A producer that restarts under its old name is checked again in the next round; missed rounds count as checks."""
     t.produce("p")
     half(t)
     t.advance(3_000)
@@ -371,7 +380,7 @@ def test_a_producer_that_restarts_is_asked_again(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 def test_one_producer_of_the_group_is_asked(t: Entrance) -> None:
-    """About each message, and none of other groups."""
+    """One producer of the group is checked for each half message, and none of other groups."""
     t.topic("U", kind="TRANSACTION")
     for client in ("a", "b", "c"):
         t.produce(client)
@@ -387,7 +396,7 @@ def test_one_producer_of_the_group_is_asked(t: Entrance) -> None:
 @through(*ALL, **QUICK)
 @pytest.mark.parametrize(("immune_s", "asked_ms"), [(8, 9_000), (10, 12_000)])
 def test_a_message_may_ask_to_be_left_alone(t: Entrance, immune_s: int, asked_ms: int) -> None:
-    """Its first check comes when that time is over; each round until then puts it off, and counts."""
+    """A half message with an immunity time is first checked when that time is over; earlier rounds count as checks."""
     t.produce("p")
     half(t, b"patient", immune_s=immune_s)
     half(t, b"plain")
@@ -404,7 +413,7 @@ def test_a_message_may_ask_to_be_left_alone(t: Entrance, immune_s: int, asked_ms
 
 @through(*ALL, transaction_check_interval=1_000)
 def test_a_message_may_ask_to_be_asked_about_early(t: Entrance) -> None:
-    """A wish below the usual 6 s is taken as it is."""
+    """A half message with an immunity time below 6 s is checked that much earlier."""
     t.produce("p")
     half(t, b"hasty", immune_s=1)
     half(t, b"plain")
@@ -416,7 +425,7 @@ def test_a_message_may_ask_to_be_asked_about_early(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 def test_half_messages_are_never_visible(t: Entrance) -> None:
-    """Neither while they wait, nor when they are asked about or given up."""
+    """Half messages are never delivered, neither before nor after checks nor when they are discarded."""
     t.produce("p")
     for number in range(3):
         half(t, b"%d" % number)
@@ -429,7 +438,7 @@ def test_half_messages_are_never_visible(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 def test_a_commit_in_time_is_found_by_the_round(t: Entrance) -> None:
-    """A producer is asked about what is left, once all ends have been read: a second later."""
+    """A round checks only half messages that were not ended before it, a second after reading all op messages."""
     t.produce("p")
     for number in range(40):
         sent = half(t, b"%d" % number)
@@ -442,7 +451,7 @@ def test_a_commit_in_time_is_found_by_the_round(t: Entrance) -> None:
 
 @through(*ALL, **QUICK, transaction_check_max=1)
 def test_what_was_given_up_can_still_be_committed(t: Entrance) -> None:
-    """By its places: only those decide."""
+    """A discarded half message can still be committed by its offsets."""
     sent = half(t)
     t.advance(6_000)
     (given_up,) = t.records(GIVEN_UP)
@@ -452,7 +461,10 @@ def test_what_was_given_up_can_still_be_committed(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 def test_a_commit_by_the_first_place_leaves_the_copy(t: Entrance) -> None:
-    """The one that the check has put at the end: it is asked about, and a commit stores the message again."""
+    """A commit by the first offsets does not end the copy that a check has stored.
+
+    The copy is checked, and its commit delivers the message again.
+    """
     sent = half(t)
     t.advance(3_000)
     done(t.end(sent, COMMIT))
@@ -468,7 +480,10 @@ def test_a_commit_by_the_first_place_leaves_the_copy(t: Entrance) -> None:
 
 @through("grpc", **QUICK)
 def test_a_proxy_ends_what_was_checked_last(t: Entrance) -> None:
-    """Then what was before it, down to the send: each is a commit by its own place."""
+    """The proxy ends the copy of the last check first, then earlier ones down to the send.
+
+    Each commit stores a message.
+    """
     t.produce("p")
     sent = half(t)
     t.advance(3_000)
@@ -487,7 +502,7 @@ def test_a_proxy_ends_what_was_checked_last(t: Entrance) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 def test_a_late_end_is_first_of_all_late(t: Entrance, how: int) -> None:
-    """Whatever else is wrong with it, unless nothing is where it looks."""
+    """A late end is rejected as late before other checks, except that of the commit log offset."""
     sent = half(t, immune_s=1)
     t.advance(6_001)
     before = t.state()
@@ -498,7 +513,7 @@ def test_a_late_end_is_first_of_all_late(t: Entrance, how: int) -> None:
 
 @through(*BROKER)
 def test_what_was_committed_passes_for_a_half_message(t: Entrance) -> None:
-    """A commit that names the place of the committed message stores another."""
+    """A commit that names the offsets of the committed message stores the message again."""
     sent = half(t)
     done(t.end(sent, COMMIT))
     (record,) = t.records("T")
@@ -508,7 +523,7 @@ def test_what_was_committed_passes_for_a_half_message(t: Entrance) -> None:
 
 @through(*BROKER)
 def test_a_half_message_in_the_log_is_no_half_message(t: Entrance) -> None:
-    """Its bits are gone, so that a reader of the half topic gets whole messages."""
+    """A record in the half topic has no transaction type, so that readers of that topic receive normal messages."""
     half(t)
     stored = t.broker.store.record(HALF, 0, 0)
     assert stored is not None

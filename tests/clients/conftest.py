@@ -1,4 +1,4 @@
-"""An emulator for real clients, and how its topics and groups are made."""
+"""An emulator for real clients."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from rocketmq_testkit.fixtures import Emulator
 
 @dataclass(frozen=True)
 class Server:
-    """A running emulator as scenarios see it; it makes topics and groups through its direct API."""
+    """A running emulator for scenarios, which create topics and groups through its direct API."""
 
     emulator: Emulator
 
@@ -30,6 +30,6 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """One emulator for the tests of a module; names keep them apart."""
+    """One emulator for the tests of a module, which use distinct names."""
     with Emulator() as emulator:
         yield Server(emulator)

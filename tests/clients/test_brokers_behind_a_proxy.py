@@ -1,4 +1,4 @@
-"""gRPC SDKs in front of a proxy that serves several brokers: what they send is spread, what they take goes back."""
+"""gRPC SDKs with a proxy of several brokers: sends are distributed, and receipts return to their broker."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 SDKS = ("java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust")
 RENEWERS = tuple(sdk for sdk in SDKS if sdk != "rust")
-"""Those that can change the invisible time."""
+"""SDKs that can change the invisible duration."""
 RECALLERS = tuple(sdk for sdk in RENEWERS if sdk != "java-grpc-5.0")
-"""Those that can take a timed message back."""
+"""SDKs that can recall a timed message."""
 ORDERS: Fields = {"orders": {"expr": "*", "type": "TAG"}}
 HIDDEN_MS = 20_000
 
 
 @contextmanager
 def brokers(sdk: str, kind: str = "NORMAL", **config: object) -> Iterator[tuple[Emulator, Driver]]:
-    """Two brokers with a topic of two queues each, and an SDK in front of their proxy."""
+    """Start two brokers with a topic of two queues each, and an SDK that connects to their proxy."""
     with Emulator(brokers=2, topics=[f"orders:{kind}:2"], config=config) as emulator:
         emulator.group("billing", orderly=kind == "FIFO")
         with start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)) as driver:
@@ -30,12 +30,12 @@ def brokers(sdk: str, kind: str = "NORMAL", **config: object) -> Iterator[tuple[
 
 
 def consumer(driver: Driver) -> None:
-    """A simple consumer that does not wait long."""
+    """Start a simple consumer with short polls."""
     driver.call("simple", as_="c", group="billing", sub=ORDERS, await_ms=1_000)
 
 
 def received(driver: Driver, count: int) -> list[Fields]:
-    """What is received until there are so many, and then no more."""
+    """Return the messages received until there are `count`, without further receives."""
     found: list[Fields] = []
     for _ in range(4 * count + 4):
         found += driver.call("receive", on="c", max=32, invisible_ms=HIDDEN_MS)["messages"]
@@ -45,7 +45,7 @@ def received(driver: Driver, count: int) -> list[Fields]:
 
 
 def stored(emulator: Emulator) -> dict[str, set[bytes]]:
-    """The bodies that each broker has."""
+    """Return the bodies that each broker stores."""
     found: dict[str, set[bytes]] = defaultdict(set)
     for message in emulator.messages("orders"):
         found[message.broker].add(message.body)
@@ -53,7 +53,7 @@ def stored(emulator: Emulator) -> dict[str, set[bytes]]:
 
 
 def fill(emulator: Emulator, count: int) -> set[bytes]:
-    """Messages of each broker that say where they lie; all of them."""
+    """Store messages that name their broker at each broker; return all bodies."""
     topic = emulator.topic("orders")
     bodies = [(name, b"%s %d" % (name.encode(), number)) for name in emulator.brokers for number in range(count)]
     for name, text in bodies:
@@ -63,7 +63,7 @@ def fill(emulator: Emulator, count: int) -> set[bytes]:
 
 @pytest.mark.parametrize("sdk", SDKS)
 def test_what_is_taken_from_all_brokers_is_acknowledged_there(sdk: str) -> None:
-    """A simple consumer gets the messages of both, and none of those that it acknowledges comes again."""
+    """A simple consumer receives the messages of both brokers, and none that it acknowledges is redelivered."""
     with brokers(sdk) as (emulator, driver):
         bodies = fill(emulator, 4)
         consumer(driver)
@@ -77,7 +77,7 @@ def test_what_is_taken_from_all_brokers_is_acknowledged_there(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", RENEWERS)
 def test_what_is_hidden_again_is_hidden_at_its_broker(sdk: str) -> None:
-    """Messages of both come again after the time that was asked for last, each for the second time."""
+    """A changed invisible duration applies at the broker of each message, which redelivers it as a second attempt."""
     with brokers(sdk) as (emulator, driver):
         bodies = fill(emulator, 1)
         consumer(driver)
@@ -93,14 +93,17 @@ def test_what_is_hidden_again_is_hidden_at_its_broker(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", SDKS)
 def test_a_message_waits_for_its_broker(sdk: str) -> None:
-    """While that is down it cannot be acknowledged, that of another can; it comes again when its broker is back."""
+    """While its broker is stopped, a message cannot be acknowledged; it is redelivered after the restart.
+
+    Messages of other brokers can be acknowledged meanwhile.
+    """
     with brokers(sdk) as (emulator, driver):
         fill(emulator, 1)
         consumer(driver)
         taken = {body(message): message["h"] for message in received(driver, 2)}
         emulator.stop_broker("broker-b")
         driver.call("ack", on="c", h=taken[b"broker-a 0"])
-        if sdk == "go-grpc":  # it does not look at the status
+        if sdk == "go-grpc":  # this SDK ignores the status
             driver.call("ack", on="c", h=taken[b"broker-b 0"])
         else:
             with pytest.raises(DriverError) as refused:
@@ -115,7 +118,7 @@ def test_a_message_waits_for_its_broker(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", SDKS)
 def test_a_message_group_has_one_queue_of_one_broker(sdk: str) -> None:
-    """However many brokers and queues there are; several groups use more than one, and each keeps its order."""
+    """A message group uses one queue of one broker and keeps its order; several groups use several queues."""
     with brokers(sdk, "FIFO") as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         for number in range(3):
@@ -132,7 +135,7 @@ def test_a_message_group_has_one_queue_of_one_broker(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", SDKS)
 def test_a_transaction_ends_at_its_broker(sdk: str) -> None:
-    """Those of both brokers that are committed are there, at the broker that had the half message; others are not."""
+    """A transaction is committed or rolled back at the broker of its half message."""
     with brokers(sdk, "TRANSACTION") as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop", check="UNKNOWN")
         for number in range(8):
@@ -146,7 +149,10 @@ def test_a_transaction_ends_at_its_broker(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", RECALLERS)
 def test_a_timed_message_is_taken_back_at_its_broker(sdk: str) -> None:
-    """The handle of a send names the broker; what is not taken back comes from both."""
+    """A recall reaches the broker that the handle of the send names.
+
+    Other timed messages are delivered by both brokers.
+    """
     with brokers(sdk, "DELAY", recallMessageEnable=True) as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         due_ms = emulator.clock.now_ms + 600_000
@@ -163,7 +169,7 @@ def test_a_timed_message_is_taken_back_at_its_broker(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", SDKS)
 def test_an_order_topic_is_fixed_to_its_brokers(sdk: str) -> None:
-    """The proxy sends to the brokers and queues of its order configuration alone."""
+    """The proxy sends messages of an order topic only to the brokers and queues of its order configuration."""
     with Emulator(brokers=2, topics=["orders:NORMAL:4"], config={"orderMessageEnable": True}) as emulator:
         with RemotingClient(emulator.namesrv) as admin:
             fixed = {"namespace": "ORDER_TOPIC_CONFIG", "key": "orders", "value": "broker-b:2"}

@@ -1,4 +1,4 @@
-"""Real SDKs in front of a broker that is slow, busy or about to stop, while another one is at their service."""
+"""Real SDKs with a broker that is slow, busy or about to stop, and a second broker that works."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ SENDS = 8
 
 @contextmanager
 def beside(sdk: str, **keys: object) -> Iterator[tuple[Emulator, Driver]]:
-    """Two brokers, the second with these keys, and an SDK that sends to a topic with a queue at each."""
+    """Start two brokers, the second with these keys, and an SDK that sends to a topic with a queue on each."""
     brokers: list[dict[str, object]] = [{"brokerName": "broker-a"}, {"brokerName": "broker-b", **keys}]
     with (
         Emulator(brokers=brokers, topics=["orders:NORMAL:1"]) as emulator,
@@ -27,26 +27,29 @@ def beside(sdk: str, **keys: object) -> Iterator[tuple[Emulator, Driver]]:
 
 
 def send(driver: Driver, numbers: Iterable[int] = range(SENDS)) -> None:
-    """Messages whose bodies are numbers; each call has to succeed."""
+    """Send messages whose bodies are numbers; each send has to succeed."""
     for number in numbers:
         driver.call("send", on="p", topic="orders", body=b"%d" % number)
 
 
 def stored(emulator: Emulator, numbers: range = range(SENDS)) -> Counter[str]:
-    """How many of these messages each broker holds, none of which is lost."""
+    """Return the number of these messages at each broker, and check that none is lost."""
     found = {int(message.body): message.broker for message in emulator.messages("orders")}
     return Counter(found[number] for number in numbers)
 
 
 def refusals(emulator: Emulator, code: ResponseCode) -> int:
-    """How many requests were refused so."""
+    """Return the number of requests that were rejected with this code."""
     entries = emulator.journal.entries(lambda entry: isinstance(entry.outcome, EngineError))
     return sum(isinstance(entry.outcome, EngineError) and entry.outcome.code is code for entry in entries)
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_a_producer_that_minds_latencies_keeps_away_from_a_slow_broker(sdk: str) -> None:
-    """It sends it one message in two seconds (5.3) or half a minute (4.9); another producer takes turns."""
+    """A producer with latency fault tolerance avoids a slow broker; another producer sends to both by turns.
+
+    It sends the slow broker one message in two seconds (5.3) or in half a minute (4.9).
+    """
     with beside(sdk, requestTimes="send=600") as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="minding", latency_fault=True)
         send(driver)
@@ -60,7 +63,10 @@ def test_a_producer_that_minds_latencies_keeps_away_from_a_slow_broker(sdk: str)
 @pytest.mark.parametrize("minds", [True, False])
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_a_producer_that_minds_failures_asks_a_busy_broker_once(sdk: str, minds: bool) -> None:
-    """Another one asks it again and again; 5.3 goes on to the other broker each time, 4.9 tells its caller."""
+    """A producer with latency fault tolerance sends to a busy broker once, another producer repeatedly.
+
+    5.3 then retries with the other broker, 4.9 raises the error to its caller.
+    """
     with beside(sdk, requestRefusals="send=TIMEOUT_CLEAN_QUEUE") as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop", latency_fault=minds)
         told: list[int | None] = []
@@ -77,7 +83,7 @@ def test_a_producer_that_minds_failures_asks_a_busy_broker_once(sdk: str, minds:
 
 @pytest.mark.parametrize("form", Form)
 def test_each_form_of_being_busy_sends_clients_to_another_broker(form: Form) -> None:
-    """They go by the code, which is the same."""
+    """Each form of a busy response makes the client send to another broker, because all have the same code."""
     with beside("java-remoting", requestRefusals=f"send={form.name}") as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         send(driver)
@@ -85,10 +91,11 @@ def test_each_form_of_being_busy_sends_clients_to_another_broker(form: Form) -> 
 
 
 def send_twice_at_most(driver: Driver, numbers: Iterable[int]) -> None:
-    """As `send`, for a client that is told to go away.
+    """Send like `send`, for a client that receives GO_AWAY.
 
-    Its heartbeat may be told at the same moment, comes again too, and closes the connection that the message just went
-    over: the SDK waits for that answer until its time is over, since both of its attempts shared it.
+    Its heartbeat may receive GO_AWAY at the same moment. The reconnect of the heartbeat then closes the connection over
+    which the message was just sent. The SDK waits for that response until its timeout, since both of its attempts
+    shared it.
     """
     for number in numbers:
         try:
@@ -100,7 +107,7 @@ def send_twice_at_most(driver: Driver, numbers: Iterable[int]) -> None:
 
 
 def test_new_clients_leave_a_broker_that_tells_them_to() -> None:
-    """They come again once and are told again, and then try the other broker."""
+    """New clients reconnect once to a broker that responds GO_AWAY, and then use the other broker."""
     with beside("java-remoting", goAwayEnable=True) as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         send_twice_at_most(driver, range(SENDS))
@@ -109,7 +116,7 @@ def test_new_clients_leave_a_broker_that_tells_them_to() -> None:
 
 
 def test_a_broker_that_is_about_to_stop_is_left_in_time() -> None:
-    """By new clients: nothing that they send is stored there any more, and nothing is lost."""
+    """New clients leave a broker during its graceful shutdown, and no message is lost."""
     with beside("java-remoting", enableShutdownGracefully=True, shutdownWaitTimeSeconds=30) as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         send(driver)
@@ -123,7 +130,7 @@ def test_a_broker_that_is_about_to_stop_is_left_in_time() -> None:
 
 
 def test_old_clients_are_served_to_the_end() -> None:
-    """By a broker that is about to stop, as long as they know its address."""
+    """Old clients are served by a broker during its graceful shutdown as long as they know its address."""
     with beside("java-remoting-4.9", goAwayEnable=True) as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         send(driver)

@@ -1,4 +1,4 @@
-"""What drivers can do beyond sending and receiving: scripts of listeners, checks, pull, administration."""
+"""Driver verbs beyond sending and receiving: scripts of listeners, transaction checks, pull, administration."""
 
 import contextlib
 import time
@@ -13,7 +13,7 @@ from sdks import JAVA_REMOTING, PUSH
 
 TRANSACTIONAL = [sdk for sdk in registry.names() if sdk != "cpp"]
 STORE_SHOWN = {*JAVA_REMOTING, "go-remoting", "cpp"}
-"""SDKs that show when, and under which offset id, the broker stored a message."""
+"""SDKs that show the store time and the offset id of a message."""
 MESSAGE_FIELDS = {
     *("h", "id", "topic", "body", "tag", "keys", "props", "group", "attempt", "queue", "offset", "born", "deliver_at"),
     *("stored", "offset_id", "broker", "born_host", "store_host"),
@@ -24,12 +24,12 @@ QUICK = {
     "transactionCheckInterval": 500,
     "transactionOpBatchInterval": 200,
 }
-"""So that a second attempt and a second check come soon."""
+"""Short delays for second attempts and second transaction checks."""
 SECONDS = 30.0
 
 
 class World:
-    """One emulator, and one process of each driver that a test asks for; names of objects keep tests apart."""
+    """One emulator, and one process of each driver that a test uses; tests use distinct names."""
 
     def __init__(self, emulator: Emulator, processes: contextlib.ExitStack) -> None:
         self.emulator = emulator
@@ -66,14 +66,14 @@ def _about(text: bytes) -> Callable[[Fields], bool]:
 
 @pytest.mark.parametrize("sdk", PUSH)
 def test_a_listener_does_what_its_script_says(world: World, sdk: str) -> None:
-    """Each outcome of `hello` is done for the first attempt of its body and told, and a success follows."""
+    """A listener executes its script: the first attempt of each listed body has that outcome, the next one succeeds."""
     driver = world.driver(sdk)
     topic = group = f"script-{sdk.replace('.', '-')}"
     world.emulator.topic(topic, queues=1)
     world.emulator.group(group)
     script: Fields = {name: {f"{name}-me": 1} for name in ("fail", "throw", "suspend") if name in driver.outcomes}
     wanted = {b"plain": ["success"], **{f"{name}-me".encode(): [name, "success"] for name in script}}
-    # An orderly consumer of a remoting SDK tries again by itself; others wait for their SDK's next rebalance.
+    # An orderly consumer of a remoting SDK retries locally; other consumers wait for their SDK's next rebalance.
     mode = "orderly" if driver.hello["protocol"] == "remoting" else "concurrent"
     fields: Fields = {"sub": _everything(topic), "mode": mode, "from": "first", "begin": True, "suspend_ms": 100}
     driver.call("push", as_="script-c", group=group, hang_ms={"plain": 200, "*": 1}, **script, **fields)
@@ -101,9 +101,9 @@ def test_a_listener_does_what_its_script_says(world: World, sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", PUSH)
 def test_an_outcome_that_an_sdk_lacks_is_refused(world: World, sdk: str) -> None:
-    """A script with an outcome that this kind of consumer does not have makes no consumer."""
+    """A script with an outcome that the kind of consumer lacks is rejected, and no consumer is created."""
     driver = world.driver(sdk)
-    lacking = {"throw", "suspend"} - driver.outcomes or {"suspend"}  # which orderly consumers alone have
+    lacking = {"throw", "suspend"} - driver.outcomes or {"suspend"}  # only orderly consumers have it
     for name in lacking:
         refused: Fields = {"sub": _everything("t"), "mode": "concurrent", name: {"x": 1}}
         with pytest.raises(DriverError) as caught:
@@ -113,7 +113,7 @@ def test_an_outcome_that_an_sdk_lacks_is_refused(world: World, sdk: str) -> None
 
 @pytest.mark.parametrize("sdk", TRANSACTIONAL)
 def test_checks_are_answered_by_body_and_in_turn(world: World, sdk: str) -> None:
-    """A list answers the n-th check with its n-th item, a map goes by the body, and every check is told."""
+    """A list answers the n-th transaction check with its n-th item, a map by the body; every check is reported."""
     driver, emulator = world.driver(sdk), world.emulator
     topic = f"checks-{sdk.replace('.', '-')}"
     emulator.topic(topic, type="TRANSACTION", queues=1)
@@ -121,14 +121,14 @@ def test_checks_are_answered_by_body_and_in_turn(world: World, sdk: str) -> None
     driver.call("producer", as_="checks-p", topics=[topic], group=f"{topic}-p", check=check)
     for text in (b"later", b"never"):
         driver.call("send_tx", on="checks-p", topic=topic, body=text, outcome="UNKNOWN")
-    # The second answer to the one, and the only answer to the other.
+    # The second check of the one message, and the only check of the other.
     driver.wait_until(lambda events: len([one for one in events if one["of"] == "checks-p"]) >= 3, SECONDS)
     events = driver.events("checks-p")
     asked = sorted((body(event["msg"]), event["n"], event["answer"]) for event in events)
     assert asked == [(b"later", 1, "UNKNOWN"), (b"later", 2, "COMMIT"), (b"never", 1, "ROLLBACK")]
     for event in events:
         assert set(event["msg"]) == MESSAGE_FIELDS
-        # The broker counts a check also when nobody was there to be asked.
+        # The broker also counts checks without a connected producer.
         assert event["times"] is None or event["times"] >= event["n"]
         assert abs(event["t"] - time.time() * 1000) < 60_000
     deadline = time.monotonic() + SECONDS
@@ -138,9 +138,9 @@ def test_checks_are_answered_by_body_and_in_turn(world: World, sdk: str) -> None
 
 
 def _bodies(driver: Driver, count: int) -> list[bytes]:
-    """What polls bring until there are ``count`` messages, or nothing comes for some time.
+    """Return the messages of polls until there are ``count``, or a poll is empty.
 
-    The time is longer than the second after which a paused client looks again.
+    A poll is longer than the second after which a paused client pulls again.
     """
     bodies: list[bytes] = []
     came = True
@@ -152,7 +152,7 @@ def _bodies(driver: Driver, count: int) -> list[bytes]:
 
 
 def _until_it_waits(emulator: Emulator, topic: str, queue: int, offset: int) -> None:
-    """Wait until a client that has pulled the message before an offset waits at the broker for the one there."""
+    """Wait until a client that has pulled the message before `offset` holds a pull at `offset`."""
 
     def waits() -> bool:
         pulls = [
@@ -172,7 +172,7 @@ def _until_it_waits(emulator: Emulator, topic: str, queue: int, offset: int) -> 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_lite_pull_is_steered(world: World, sdk: str) -> None:
-    """Queues are assigned, paused and resumed; positions are set and asked by offset, end and time."""
+    """A lite pull consumer can assign, pause and resume queues, and seek and query by offset, end and time."""
     driver = world.driver(sdk)
     topic = group = f"lite-{sdk.replace('.', '-')}"
     world.emulator.topic(topic, queues=2)
@@ -192,7 +192,7 @@ def test_lite_pull_is_steered(world: World, sdk: str) -> None:
     _until_it_waits(world.emulator, topic, 1, 3)
 
     driver.call("pause", on="lite", topic=topic, queue=1)
-    # The pull that is under way at the broker brings the first of them, no other follows it.
+    # The pull that is already held returns the first of them; no further pull follows.
     for text in (b"6", b"7"):
         driver.call("send", on="lite-p", topic=topic, body=text, queue=1)
     early = _bodies(driver, 2)
@@ -210,7 +210,7 @@ def test_lite_pull_is_steered(world: World, sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_the_java_client_administers(world: World, sdk: str) -> None:
-    """An admin creates a topic, shows its queues, and finds a message by offset id, by id and by key."""
+    """The admin of the Java SDK creates a topic, shows its queues, and finds a message by offset id, id and key."""
     driver = world.driver(sdk)
     topic = f"admin-{sdk.replace('.', '-')}"
     driver.call("admin", as_="admin")
@@ -229,7 +229,7 @@ def test_the_java_client_administers(world: World, sdk: str) -> None:
 
 
 def test_the_go_client_administers(world: World) -> None:
-    """An admin creates, lists, shows and deletes a topic, and lists groups."""
+    """The admin of the Go SDK creates, lists, shows and deletes a topic, and lists groups."""
     driver, emulator = world.driver("go-remoting"), world.emulator
     emulator.group("admin-go-group")
     driver.call("admin", as_="admin")
@@ -247,7 +247,7 @@ def test_the_go_client_administers(world: World) -> None:
 
 @pytest.mark.parametrize("sdk", [*JAVA_REMOTING, "go-remoting"])
 def test_a_push_consumer_pauses(world: World, sdk: str) -> None:
-    """A paused consumer pulls nothing more, and goes on when it is resumed."""
+    """A paused push consumer pulls no further messages until it is resumed."""
     driver = world.driver(sdk)
     topic = group = f"pause-{sdk.replace('.', '-')}"
     world.emulator.topic(topic, queues=1)
@@ -258,11 +258,11 @@ def test_a_push_consumer_pauses(world: World, sdk: str) -> None:
     if "queues" in driver.verbs:
         assert _queue(topic, 0) in driver.call("queues", on="pause-c")["queues"]
     driver.call("pause", on="pause-c")
-    # The pull that is under way at the broker brings the first.
+    # The pull that is already held returns the first.
     for text in (b"first in the pause", b"second in the pause"):
         driver.call("send", on="pause-p", topic=topic, body=text)
     time.sleep(0.5)
     assert b"second in the pause" not in {body(message) for message in driver.messages("pause-c")}
     driver.call("resume", on="pause-c")
-    if sdk in JAVA_REMOTING:  # the Go SDK looks again after half a minute only
+    if sdk in JAVA_REMOTING:  # the Go SDK pulls again only after half a minute
         driver.wait_for_event(_about(b"second in the pause"), SECONDS)

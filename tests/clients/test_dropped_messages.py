@@ -1,4 +1,4 @@
-"""Real SDKs whose next message was dropped while nobody consumed, because the store is full."""
+"""Real SDKs whose next message was deleted from a full store while no consumer was running."""
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
@@ -6,14 +6,14 @@ from rocketmq_testkit.fixtures import Emulator
 from sdks import PUSH
 
 SECONDS = 60.0
-"""SDKs of the remoting protocol wait ten seconds before they go on elsewhere."""
+"""Timeout. SDKs of the remoting protocol wait ten seconds before they continue at another offset."""
 SMALL = {"storeMaxBytes": 1024 * 1024, "mappedFileSizeCommitLog": 256 * 1024, "maxMessageSize": 64 * 1024}
 FILLER = b"x" * 30_000
 COUNT = 60
 
 
 def until_given(driver: Driver, consumer: str, expected: set[bytes]) -> list[bytes]:
-    """Wait until a push consumer was given all of these; returns the beginnings of all that it was given."""
+    """Wait until a push consumer has received all of these; return the first words of all received bodies."""
 
     def given() -> list[bytes]:
         events = [event for event in driver.events(consumer) if event["ev"] == "msg"]
@@ -25,7 +25,10 @@ def until_given(driver: Driver, consumer: str, expected: set[bytes]) -> list[byt
 
 @pytest.mark.parametrize("sdk", PUSH)
 def test_a_consumer_goes_on_at_the_first_that_is_kept(sdk: str) -> None:
-    """Those of the remoting protocol are told that their offset has moved, and move; the others notice nothing."""
+    """A consumer whose next messages were deleted continues with the first remaining message.
+
+    Consumers of the remoting protocol receive the new offset; gRPC consumers notice nothing.
+    """
     subscription: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
     with Emulator(topics=["orders:NORMAL:1"], config=SMALL) as emulator:
         emulator.group("billing")

@@ -1,7 +1,7 @@
-"""What SDKs do when a failed message cannot be sent back: a relay before the broker refuses their requests.
+"""Fallbacks of SDKs whose send-back of a failed message is rejected by a relay before the broker.
 
-Only Java's SDK sends what cannot be sent back to the retry topic by itself. Go's (2.1.2) looks whether an answer comes,
-not at its code, and the C++ SDK (1.0, of the wrapper for Python) at neither: what is refused there is gone.
+Only Java's SDK then sends the message to the retry topic itself. Go's SDK (2.1.2) checks that there is a response, not
+its code. The C++ SDK (1.0, in the wrapper for Python) checks neither, so that a rejected message is lost.
 """
 
 import asyncio
@@ -21,16 +21,16 @@ from rocketmq_testkit.remoting.wire.frame import FrameSplitter, decode, encode, 
 from sdks import JAVA_REMOTING
 
 RELAYED = "127.0.0.2"
-"""Clients are told this host. The relay listens there, on the port that the broker has at 127.0.0.1."""
+"""Host in the addresses that clients get. The relay listens there, on the broker's port at 127.0.0.1."""
 TOPIC, GROUP = "orders", "billing"
 SECONDS = 90.0
-"""For what a client does by itself, on a machine that is busy with other things."""
+"""Timeout for actions of a client on a busy machine."""
 GLANCE_SECONDS = 0.02
 SYSTEM_ERROR = 1
 ANSWER_MS = 3000
-"""For so long Go's SDK waits for the answer when it sends a message back."""
+"""Timeout of Go's SDK for the response to a send-back."""
 LOCAL_RETRY_MS = 5000
-"""After so long a client gives its listener again what it could not get rid of."""
+"""Delay after which a client passes a message to its listener again if it cannot send it back."""
 
 Refused = Callable[[RemotingCommand], bool]
 
@@ -40,14 +40,14 @@ def _sent_back(request: RemotingCommand) -> bool:
 
 
 def _sent_back_or_again(request: RemotingCommand) -> bool:
-    """Also what a client sends to the retry topic by itself; `b` is the topic of a send with short names."""
+    """Return True for a send-back or a send to the retry topic; `b` is the topic in the short field names."""
     return _sent_back(request) or (request.ext_fields or {}).get("b") == retry_topic(GROUP)
 
 
 class Relay:
-    """Passes frames on between clients and a broker, but not requests that are `refused`.
+    """Forwards frames between clients and a broker, except requests for which `refused` returns True.
 
-    It answers those itself, with an error, or never if it is `silent`; `kept_back` counts them.
+    It responds to those with an error, or never if it is `silent`. `kept_back` counts them.
     """
 
     def __init__(self, port: int, refused: Refused, *, silent: bool = False) -> None:
@@ -106,7 +106,7 @@ class Relay:
 
 @contextlib.contextmanager
 def _failing_once(sdk: str, refused: Refused, *, silent: bool = False) -> Iterator[tuple[Emulator, Driver, Relay]]:
-    """A push consumer whose listener fails the one message once, behind a relay that refuses what follows from it."""
+    """Start a push consumer whose listener fails one message once, behind a relay that rejects the next requests."""
     with (
         Emulator(advertise=RELAYED, topics=[f"{TOPIC}:NORMAL:1", f"{retry_topic(GROUP)}:NORMAL:1"]) as emulator,
         Relay(int(emulator.broker.rpartition(":")[2]), refused, silent=silent) as relay,
@@ -130,7 +130,7 @@ def _until_given(driver: Driver, count: int) -> list[Fields]:
 
 
 def _until(look: Callable[[], bool]) -> None:
-    """Wait for what a client does without an event of its driver."""
+    """Wait for an action of a client that its driver does not report."""
     end = time.monotonic() + SECONDS
     while not look():
         assert time.monotonic() < end
@@ -143,13 +143,13 @@ def _sent_to_retry_topic(emulator: Emulator) -> list[SendMessage]:
 
 
 def _committed(emulator: Emulator) -> int:
-    """How far the group is, -1 if it has not said."""
+    """Return the committed offset of the group, -1 if there is none."""
     return emulator.run_in_loop(lambda host: host.engine.brokers[0].offsets.query(GROUP, TOPIC, 0))
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_what_cannot_be_sent_back_is_sent_to_the_retry_topic(sdk: str) -> None:
-    """Java's SDK makes a message of its own for the retry topic of the group, which comes again after ten seconds.
+    """Java's SDK sends a message that cannot be sent back to the retry topic, from which it is redelivered after 10 s.
 
     Source: DefaultMQPushConsumerImpl.sendMessageBack (5.3.3).
     """
@@ -158,7 +158,7 @@ def test_what_cannot_be_sent_back_is_sent_to_the_retry_topic(sdk: str) -> None:
         _until(lambda: bool(_sent_to_retry_topic(emulator)))
         [message] = _sent_to_retry_topic(emulator)
         assert (message.reconsume_times, message.max_reconsume_times) == (1, 16)
-        # It sets the id of the first message, too, and loses it when it takes over that message's properties.
+        # The SDK also sets the id of the first message, but then overwrites it with that message's properties.
         shown = {name: message.properties.get(name) for name in ("DELAY", "RETRY_TOPIC", "ORIGIN_MESSAGE_ID")}
         assert shown == {"DELAY": "3", "RETRY_TOPIC": TOPIC, "ORIGIN_MESSAGE_ID": None}
         emulator.clock.advance_until(lambda: len(_given(driver)) == 2, limit="1m", wait="60s")
@@ -176,7 +176,7 @@ def test_what_cannot_be_sent_back_is_sent_to_the_retry_topic(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_what_the_broker_does_not_take_is_tried_again_in_the_client(sdk: str) -> None:
-    """A client that cannot get rid of a failed message gives it to its listener again after five seconds.
+    """A client that can neither send back nor resend a failed message passes it to its listener again after 5 s.
 
     Source: ConsumeMessageConcurrentlyService.submitConsumeRequestLater (5.3.3).
     """
@@ -190,16 +190,16 @@ def test_what_the_broker_does_not_take_is_tried_again_in_the_client(sdk: str) ->
 
 @pytest.mark.parametrize(("sdk", "silent"), [("go-remoting", False), ("cpp", False), ("cpp", True)])
 def test_what_is_not_looked_at_is_gone(sdk: str, silent: bool) -> None:
-    """An SDK that does not look at the answer takes the failed message for sent back: nobody is given it again.
+    """An SDK that ignores an error response to a send-back loses the failed message.
 
-    Source: pushConsumer.sendMessageBack (client-go 2.1.2), ConsumeMessageConcurrentlyService.ConsumeRequest
-    (client-cpp 1.0).
+    Source: pushConsumer.sendMessageBack (client-go 2.1.2), ConsumeMessageConcurrentlyService.ConsumeRequest (client-cpp
+    1.0).
     """
     with _failing_once(sdk, _sent_back, silent=silent) as (emulator, driver, relay):
         _until(lambda: relay.kept_back > 0)
         driver.call("send", on="p", topic=TOPIC, body=b"next")
         _until_given(driver, 2)
-        driver.call("close", on="c", timeout=SECONDS)  # with that it says how far it is
+        driver.call("close", on="c", timeout=SECONDS)  # closing commits the offset
         _until(lambda: _committed(emulator) == 2)
         assert [(body(each["msg"]), each["ok"]) for each in _given(driver)] == [(b"bad", False), (b"next", True)]
         assert relay.kept_back == 1
@@ -208,7 +208,7 @@ def test_what_is_not_looked_at_is_gone(sdk: str, silent: bool) -> None:
 
 
 def test_go_tries_again_what_gets_no_answer() -> None:
-    """After three seconds Go's SDK gives up waiting, and after five more its listener is given the message again.
+    """Go's SDK times out after 3 s without a response and passes the message to its listener again 5 s later.
 
     Source: pushConsumer.consumeMessageConcurrently (client-go 2.1.2).
     """

@@ -1,4 +1,4 @@
-"""What tests can look at and change while an unmodified SDK, the official one for Python, is connected."""
+"""Inspection and control of an emulator while an unmodified SDK, the official one for Python, is connected."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from rocketmq_testkit.fixtures import Emulator
 
 
 class Undecided(TransactionChecker):  # type: ignore[misc]  # the SDK is published without types
-    """An application that never knows how a transaction ended."""
+    """An application that leaves every transaction unknown."""
 
     def check(self, message: Message) -> Any:
         return TransactionResolution.TRANSACTION_RESOLUTION_UNSPECIFIED
@@ -44,7 +44,7 @@ def consumer(emulator: Emulator, configuration: Any) -> Iterator[Any]:
 
 
 def test_consumer_is_a_member_of_its_group(emulator: Emulator, consumer: Any) -> None:
-    """With language, version and address; an expired one is gone from both lists."""
+    """A consumer is listed with language, version and address until it expires, then in neither list."""
     [member] = emulator.groups["warehouse"].members
     assert member.id == consumer.client_id
     assert (member.protocol, member.language, member.consumer_groups) == ("grpc", "PYTHON", ("warehouse",))
@@ -59,7 +59,7 @@ def test_consumer_is_a_member_of_its_group(emulator: Emulator, consumer: Any) ->
 
 
 def test_offsets_and_lag_follow_acknowledgements(emulator: Emulator, consumer: Any) -> None:
-    """Two messages wait; one is acknowledged; a reset brings both back."""
+    """Committed offset and lag follow acknowledgements, and a reset redelivers messages."""
     before = datetime.now(UTC) - timedelta(hours=1)
     orders = emulator.topic("orders")
     orders.send(b"two teas")
@@ -86,7 +86,7 @@ def test_offsets_and_lag_follow_acknowledgements(emulator: Emulator, consumer: A
 
 
 def test_failed_messages_are_listed_as_retries_and_as_dead_letters(emulator: Emulator, consumer: Any) -> None:
-    """With one redelivery a message is in the retry topic first, then in the dead letter queue."""
+    """A message with one retry is listed in the retry topic first and then in the dead letter queue."""
     assert (emulator.retry_messages("warehouse"), emulator.dlq("warehouse")) == ([], [])
     emulator.topic("orders").send(b"two teas")
     assert [message.body for message in consumer.receive(1, 10)] == [b"two teas"]
@@ -94,12 +94,12 @@ def test_failed_messages_are_listed_as_retries_and_as_dead_letters(emulator: Emu
     assert [message.body for message in emulator.retry_messages("warehouse")] == [b"two teas"]
     assert [message.body for message in consumer.receive(1, 10)] == [b"two teas"]
     emulator.clock.advance("15s")
-    assert consumer.receive(1, 10) == []  # the proxy moves a message that has used up its attempts when it is asked
+    assert consumer.receive(1, 10) == []  # the proxy moves an exhausted message at the next receive
     assert [message.body for message in emulator.dlq("warehouse")] == [b"two teas"]
 
 
 def test_half_messages_wait_until_they_are_decided_or_given_up(emulator: Emulator, configuration: Any) -> None:
-    """A committed one is a message, one that is never decided is discarded after the last check."""
+    """A committed half message is delivered; one that stays unknown is discarded after the last check."""
     producer = Producer(configuration, ("payments",), checker=Undecided())
     producer.startup()
     try:
@@ -125,7 +125,10 @@ def test_half_messages_wait_until_they_are_decided_or_given_up(emulator: Emulato
 
 
 def test_deleted_topic_and_group_are_gone(emulator: Emulator, consumer: Any) -> None:
-    """A topic from brokers and name server; a group with its offsets, until its consumer's next heartbeat."""
+    """A deleted topic disappears from brokers and name server; a deleted group loses its offsets.
+
+    A group appears again with its consumer's next heartbeat.
+    """
     orders = emulator.topic("orders")
     orders.send(b"two teas")
     consumer.ack(consumer.receive(1, 20)[0])

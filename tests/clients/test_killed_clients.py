@@ -1,4 +1,4 @@
-"""Real consumers whose process is killed: they say goodbye to nobody, and others of their group take over."""
+"""Real consumers whose process is killed without unregistering, and other consumers of their group that take over."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ def started(emulator: Emulator, sdk: str) -> Driver:
 
 
 def until_held(driver: Driver, count: int) -> None:
-    """Wait until a push consumer holds so many queues of the topic, if its SDK tells."""
+    """Wait until a push consumer holds this number of the topic's queues, if its SDK reports them."""
     if "queues" not in driver.verbs:
         return
 
@@ -31,7 +31,7 @@ def until_held(driver: Driver, count: int) -> None:
 
 
 def until_members(emulator: Emulator, count: int) -> None:
-    """Wait until the broker knows so many consumers of the group."""
+    """Wait until the broker has registered this number of consumers of the group."""
 
     def listed(host: Host) -> int:
         try:
@@ -46,7 +46,7 @@ def until_members(emulator: Emulator, count: int) -> None:
 
 @pytest.mark.parametrize("sdk", ["java-remoting", "java-remoting-4.9", "go-remoting", "cpp"])
 def test_another_takes_the_queues_of_a_consumer_that_was_killed(sdk: str) -> None:
-    """The broker sees the connection break, and tells the rest of the group."""
+    """When a consumer is killed, the broker detects the closed connection and notifies the group, which rebalances."""
     with Emulator(topics=["orders:NORMAL:2"]) as emulator:
         emulator.group("billing")
         with started(emulator, sdk) as first, started(emulator, sdk) as second:
@@ -68,7 +68,10 @@ def test_another_takes_the_queues_of_a_consumer_that_was_killed(sdk: str) -> Non
 
 @pytest.mark.parametrize(("sdk", "mode"), [("java-remoting", "orderly"), ("go-remoting", "concurrent")])
 def test_another_takes_the_queues_of_a_consumer_that_hangs(sdk: str, mode: str) -> None:
-    """A stopped process keeps its connections; expired, it loses queues and locks without a wait of 130 s."""
+    """A consumer in a suspended process keeps its connection.
+
+    Expired, it loses queues and locks without 130 s of waiting.
+    """
     with Emulator(time="frozen", topics=["orders:NORMAL:2"]) as emulator:
         emulator.group("billing", orderly=mode == "orderly")
         with started(emulator, sdk) as first, started(emulator, sdk) as second:
@@ -100,14 +103,14 @@ def test_another_takes_the_queues_of_a_consumer_that_hangs(sdk: str, mode: str) 
 
 @pytest.mark.parametrize("sdk", ["java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust"])
 def test_what_a_consumer_was_given_that_was_killed_comes_to_another(sdk: str) -> None:
-    """When its invisible time is over, and no sooner, however long the processes take."""
+    """Messages received by a killed consumer are redelivered to another one when their invisible duration ends."""
     with Emulator(time="frozen", topics=["orders:NORMAL:1"]) as emulator:
         emulator.group("billing")
         emulator.topic("orders").send(b"hello")
         with started(emulator, sdk) as first, started(emulator, sdk) as second:
             for driver in (first, second):
                 driver.call("simple", as_="c", await_ms=5000, **ORDERS)
-            until_members(emulator, 2)  # not every SDK waits for its settings before it receives
+            until_members(emulator, 2)  # some SDKs receive before they have settings
             [taken] = first.call("receive", on="c", max=1, invisible_ms=30_000)["messages"]
             first.kill()
             emulator.clock.advance("29s")

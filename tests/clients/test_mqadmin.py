@@ -1,4 +1,4 @@
-"""Apache's own mqadmin administers the emulator."""
+"""Administration of the emulator with Apache's own mqadmin."""
 
 import re
 from functools import partial
@@ -13,7 +13,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 
 class Server(Protocol):
-    """What the fixture of this folder is to a test."""
+    """The fixture of this folder as the tests use it."""
 
     @property
     def emulator(self) -> Emulator: ...
@@ -22,12 +22,12 @@ class Server(Protocol):
 
 
 def cells(text: str) -> list[list[str]]:
-    """Lines of columns that mqadmin separates by two blanks or more, or by tabs."""
+    """Split lines into columns, which mqadmin separates by two or more blanks or by tabs."""
     return [re.split(r"\s{2,}|\t", line.strip().lstrip("#")) for line in text.splitlines() if line.strip()]
 
 
 def test_a_topic_from_its_creation_to_its_progress(server: Server) -> None:
-    """updateTopic, topicList, topicRoute, topicStatus and consumerProgress print what is there."""
+    """updateTopic, topicList, topicRoute, topicStatus and consumerProgress show a topic and its consumption."""
     namesrv, emulator = server.emulator.namesrv, server.emulator
     created = mqadmin(namesrv, "updateTopic", "-c", "DefaultCluster", "-t", "adm", "-r", "2", "-w", "2")
     assert f"create topic to {emulator.broker} success." in created
@@ -45,7 +45,7 @@ def test_a_topic_from_its_creation_to_its_progress(server: Server) -> None:
         driver.call("push", as_="c", group="adm-group", sub=subscription, mode="concurrent", from_="first")
         for number in range(6):
             driver.wait_for_event(partial(_is, number), timeout=30)
-        # The event comes out of the listener, before it has answered: a jump waits until all is committed.
+        # The listener has reported the message but not returned yet; a jump waits until its offset is committed.
         emulator.clock.advance("1ms")
         driver.call("close", on="c")
 
@@ -67,7 +67,7 @@ def _is(number: int, event: object) -> bool:
 
 
 def test_the_cluster(server: Server) -> None:
-    """clusterList, brokerStatus and getBrokerConfig show the one broker, and updateBrokerConfig changes it."""
+    """clusterList, brokerStatus and getBrokerConfig show the broker, and updateBrokerConfig changes it."""
     namesrv, broker = server.emulator.namesrv, server.emulator.broker
     listed = cells(mqadmin(namesrv, "clusterList"))
     assert ["DefaultCluster", "broker-a", "0", broker, "V5_3_3"] in [
@@ -80,7 +80,7 @@ def test_the_cluster(server: Server) -> None:
 
 
 def test_the_rates_of_a_broker() -> None:
-    """brokerStatus and clusterList show how many messages a second came in and went out, over the last ten seconds."""
+    """brokerStatus and clusterList show the rates of the last ten seconds in messages per second."""
     with Emulator(time="frozen") as emulator:
         emulator.clock.advance("11s")
         topic = emulator.topic("adm-rates", queues=1)
@@ -95,7 +95,7 @@ def test_the_rates_of_a_broker() -> None:
 
 
 def test_a_group(server: Server) -> None:
-    """updateSubGroup creates a group, getConsumerConfig shows it, deleteSubGroup removes it."""
+    """updateSubGroup creates a group, getConsumerConfig shows it, deleteSubGroup deletes it."""
     namesrv = server.emulator.namesrv
     made = mqadmin(namesrv, "updateSubGroup", "-c", "DefaultCluster", "-g", "adm-made", "-r", "3")
     assert "success" in made
@@ -106,7 +106,7 @@ def test_a_group(server: Server) -> None:
 
 
 def test_a_group_that_pops(server: Server) -> None:
-    """setConsumeMode lets a group pop; consumerProgress counts what it was not given, and nothing in flight."""
+    """setConsumeMode switches a group to pop; consumerProgress counts messages not yet popped, but none in flight."""
     namesrv, broker = server.emulator.namesrv, server.emulator.broker
     server.emulator.topic("adm-pop", queues=1)
     server.emulator.group("adm-pop-group")
@@ -120,7 +120,7 @@ def test_a_group_that_pops(server: Server) -> None:
         driver.call("push", as_="c", group="adm-pop-group", sub=sub, mode="pop", from_="first", hang_ms=hang)
         driver.wait_for_event(partial(_is, 3), timeout=30)
         progress = cells(mqadmin(namesrv, "consumerProgress", "-g", "adm-pop-group"))
-        # One of the four is in flight; 5.3.3 prints 0 for it, too.
+        # One of the four is in flight; 5.3.3 prints 0 for it as well.
         assert [row[:7] for row in progress if row[0] == "adm-pop"] == [
             ["adm-pop", "broker-a", "0", "4", "4", "0", "0"]
         ]
@@ -129,8 +129,8 @@ def test_a_group_that_pops(server: Server) -> None:
 
 
 def test_the_progress_of_a_group_without_clients(server: Server) -> None:
-    """consumerProgress of a group that never had a remoting client fails: its retry topic has no route."""
-    server.emulator.configure({"retryTopicOnRouteQuery": False})  # the profile fast creates it, upstream does not
+    """consumerProgress of a group without any remoting client fails because its retry topic has no route."""
+    server.emulator.configure({"retryTopicOnRouteQuery": False})  # the profile fast would create the retry topic
     try:
         printed = mqadmin(server.emulator.namesrv, "consumerProgress", "-g", "adm-nobody")
     finally:
@@ -139,7 +139,7 @@ def test_the_progress_of_a_group_without_clients(server: Server) -> None:
 
 
 def test_half_messages(server: Server) -> None:
-    """topicStatus counts half messages, and what is written down about their ends."""
+    """topicStatus counts half messages and op messages."""
     namesrv, emulator = server.emulator.namesrv, server.emulator
     emulator.topic("adm-tx", type="TRANSACTION", queues=1)
 
@@ -151,16 +151,16 @@ def test_half_messages(server: Server) -> None:
     with server.start("java-remoting") as driver:
         driver.call("producer", as_="p", topics=["adm-tx"], group="adm-tx-producer", check="UNKNOWN")
         driver.call("send_tx", on="p", topic="adm-tx", body=b"open", outcome="UNKNOWN")
-        # More where the open one was asked about meanwhile, which puts it back.
+        # The count is higher if the open transaction was checked meanwhile, which stores its half message again.
         assert count("RMQ_SYS_TRANS_HALF_TOPIC") > before[0]
         assert count("RMQ_SYS_TRANS_OP_HALF_TOPIC") == before[1]
         driver.call("send_tx", on="p", topic="adm-tx", body=b"ended", outcome="COMMIT")
-        emulator.clock.advance("4s")  # ends are written down together, every 3 s
+        emulator.clock.advance("4s")  # ends are written to the op topic together, every 3 s
         assert count("RMQ_SYS_TRANS_OP_HALF_TOPIC") == before[1] + 1
 
 
 def test_what_was_counted_of_topics_and_groups() -> None:
-    """statsAll shows rates and sums by topic and group, brokerConsumeStats what is left to each group."""
+    """statsAll shows rates and sums by topic and group, brokerConsumeStats the remaining messages of each group."""
     with Emulator(time="frozen") as emulator:
         topic = emulator.topic("adm-counted", queues=1)
         emulator.group("adm-counting")
@@ -174,7 +174,7 @@ def test_what_was_counted_of_topics_and_groups() -> None:
             assert connection.request(RequestCode.UPDATE_CONSUMER_OFFSET, {**place, "commitOffset": 12}).code == 0
         emulator.clock.advance("10s")
         stats = cells(mqadmin(emulator.namesrv, "statsAll", "-t", "adm-counted"))
-        # Topic, group, accumulation, messages a second in and out, and how many of a day.
+        # Columns: topic, group, accumulation, messages per second in and out, messages of the day in and out.
         assert [row for row in stats if row[0] == "adm-counted"] == [
             ["adm-counted", "adm-counting", "18", "3.00", "1.20", "30", "12"]
         ]
@@ -186,7 +186,7 @@ def test_what_was_counted_of_topics_and_groups() -> None:
 
 
 def test_limits_and_tables_of_a_broker(server: Server) -> None:
-    """Limits for cold messages are set, shown and removed; reading ahead is a key; unused topics are cleaned."""
+    """Commands set, show and remove cold data flow control, set the read-ahead mode, and clean unused topics."""
     namesrv, broker = server.emulator.namesrv, server.emulator.broker
     of = ("-b", broker)
     changed = mqadmin(namesrv, "updateColdDataFlowCtrGroupConfig", *of, "-g", "adm-cold", "-v", "4096")
@@ -201,7 +201,7 @@ def test_limits_and_tables_of_a_broker(server: Server) -> None:
 
 
 def test_users_are_kept_nowhere(server: Server) -> None:
-    """createUser and createAcl fail with upstream's words."""
+    """Without a metadata provider, createUser and createAcl fail with upstream's texts."""
     namesrv, broker = server.emulator.namesrv, server.emulator.broker
     error = "An system error occurred, please try again later."
     assert error in mqadmin(namesrv, "createUser", "-b", broker, "-u", "ann", "-p", "secret")
@@ -211,7 +211,7 @@ def test_users_are_kept_nowhere(server: Server) -> None:
 
 
 def test_users_and_rights_are_kept() -> None:
-    """createUser, createAcl and the others make, change, show, list, copy and delete them."""
+    """Commands create, change, show, list, copy and delete users and ACLs."""
     with Emulator(config=KEEPING) as emulator, Emulator(config=KEEPING) as other:
         namesrv, of = emulator.namesrv, ("-b", emulator.broker)
 

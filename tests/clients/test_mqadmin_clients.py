@@ -1,4 +1,4 @@
-"""Apache's own mqadmin asks live clients, has them do things, and moves them."""
+"""Inspection and control of running clients with Apache's own mqadmin."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from rocketmq_testkit.fixtures import Emulator
 
 
 class Server(Protocol):
-    """What the fixture of this folder is to a test."""
+    """The fixture of this folder as the tests use it."""
 
     @property
     def emulator(self) -> Emulator: ...
@@ -25,7 +25,7 @@ def _is(text: str, event: object) -> bool:
 
 
 def consume(driver: Driver, emulator: Emulator, name: str, *texts: str) -> None:
-    """A consumer of the group named like the topic has taken these messages, and committed them."""
+    """Let a consumer of the group with the topic's name consume and commit these messages."""
     topic = emulator.topic(name, queues=1)
     for text in texts:
         topic.send(text.encode())
@@ -33,18 +33,18 @@ def consume(driver: Driver, emulator: Emulator, name: str, *texts: str) -> None:
     driver.call("push", as_="c", group=name, sub=sub, mode="concurrent", from_="first")
     for text in texts:
         driver.wait_for_event(partial(_is, text), timeout=30)
-    emulator.clock.advance("1ms")  # the event comes out of the listener, before it has answered
+    emulator.clock.advance("1ms")  # the event precedes the listener's return
 
 
 def client_of(namesrv: str, group: str) -> str:
-    """The id of the only client of a group, as mqadmin prints it."""
+    """Return the id of the only client of a group, as mqadmin prints it."""
     printed = mqadmin(namesrv, "consumerConnection", "-g", group)
     [client] = re.findall(r"^(\S+@\S+)\s+\S+:\d+\s+JAVA\s+V5_3_3\s*$", printed, re.MULTILINE)
     return str(client)
 
 
 def test_a_live_consumer_tells_how_it_is_doing(server: Server) -> None:
-    """consumerStatus prints its subscription, its queues and its stack, and judges how its group shares them."""
+    """consumerStatus prints a consumer's subscription, queues and stack, and judges the rebalance of its group."""
     namesrv = server.emulator.namesrv
     with server.start("java-remoting") as driver:
         consume(driver, server.emulator, "adm-info", "one", "two")
@@ -59,7 +59,7 @@ def test_a_live_consumer_tells_how_it_is_doing(server: Server) -> None:
 
 
 def test_a_live_consumer_consumes_once_more(server: Server) -> None:
-    """queryMsgById has it called with a message that it has consumed already, and prints what came of it."""
+    """queryMsgById lets a consumer consume an already consumed message again, and prints the result."""
     namesrv, emulator = server.emulator.namesrv, server.emulator
     with server.start("java-remoting") as driver:
         consume(driver, emulator, "adm-direct", "again")
@@ -72,7 +72,7 @@ def test_a_live_consumer_consumes_once_more(server: Server) -> None:
 
 
 def test_connected_producers(server: Server) -> None:
-    """producerConnection prints them by their group and a topic."""
+    """producerConnection prints the producers of a group."""
     emulator = server.emulator
     emulator.topic("adm-pc")
     with server.start("java-remoting") as driver:
@@ -84,13 +84,13 @@ def test_connected_producers(server: Server) -> None:
 
 @pytest.fixture(params=["true", "false"], ids=["by the broker", "by its consumers"])
 def resetting(request: pytest.FixtureRequest) -> Iterator[Emulator]:
-    """An emulator whose resets are kept for the next pull, or carried out by consumers."""
+    """An emulator whose resets are executed by the broker, or by consumers."""
     with Emulator(config={"useServerSideResetOffset": request.param}) as emulator:
         yield emulator
 
 
 def test_a_live_consumer_is_reset(resetting: Emulator) -> None:
-    """resetOffsetByTime lets it consume everything again."""
+    """resetOffsetByTime lets a running consumer consume everything again."""
     namesrv = resetting.namesrv
     with start("java-remoting", Addresses(namesrv=namesrv, endpoint=resetting.endpoint)) as driver:
         consume(driver, resetting, "adm-reset", "one", "two")
@@ -101,7 +101,7 @@ def test_a_live_consumer_is_reset(resetting: Emulator) -> None:
 
 
 def test_values_of_the_name_server(server: Server) -> None:
-    """updateKvConfig and deleteKvConfig keep and forget a value, updateOrderConf the order configuration of a topic."""
+    """updateKvConfig and deleteKvConfig set and delete a value, updateOrderConf the order configuration of a topic."""
     namesrv = server.emulator.namesrv
     place = ("-s", "adm-namespace", "-k", "adm-key")
     assert "success" in mqadmin(namesrv, "updateKvConfig", *place, "-v", "adm-value")
@@ -113,7 +113,7 @@ def test_values_of_the_name_server(server: Server) -> None:
 
 
 def test_offsets_are_given_to_another_group(server: Server) -> None:
-    """cloneGroupOffset lets a group be where another is."""
+    """cloneGroupOffset copies the offsets of a group to another group."""
     namesrv, emulator = server.emulator.namesrv, server.emulator
     with server.start("java-remoting") as driver:
         consume(driver, emulator, "adm-clone", "one", "two")
@@ -126,7 +126,7 @@ def test_offsets_are_given_to_another_group(server: Server) -> None:
 
 
 def test_messages_of_an_administrator(server: Server) -> None:
-    """sendMessage stores one, and consumeMessage prints it."""
+    """sendMessage stores a message, and consumeMessage prints it."""
     namesrv, emulator = server.emulator.namesrv, server.emulator
     emulator.topic("adm-msg", queues=1)
     assert "SEND_OK" in mqadmin(namesrv, "sendMessage", "-t", "adm-msg", "-p", "of-an-administrator", "-c", "A")

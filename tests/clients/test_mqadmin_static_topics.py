@@ -1,4 +1,4 @@
-"""Apache's own mqadmin makes a static topic and moves it to another broker, while a real SDK goes on with it."""
+"""Creation and remapping of a static topic with Apache's own mqadmin, while a real SDK uses the topic."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SECONDS = 60.0
 
 
 def _map(namesrv: str, *command: str) -> None:
-    """Change the mapping; mqadmin writes it to two files, which are removed."""
+    """Change the mapping, and delete the two files to which mqadmin writes it."""
     printed = mqadmin(namesrv, *command)
     files = [Path(word) for word in printed.split() if word.endswith((".before", ".after"))]
     for file in files:
@@ -20,27 +20,27 @@ def _map(namesrv: str, *command: str) -> None:
 
 
 def _led(emulator: Emulator) -> dict[str, dict[str, int]]:
-    """By broker, logical queues that lie there now, with their numbers there, as mqadmin prints them."""
+    """Return the logical queues that each broker leads now, with their physical ids, as mqadmin prints them."""
     printed = mqadmin(emulator.namesrv, "topicRoute", "-t", "orders")
     route = loads(printed[printed.index("{") :])
     return {name: each["currIdMap"] for name, each in route["topicQueueMappingByBroker"].items()}
 
 
 def _started(emulator: Emulator) -> Driver:
-    """A process of the SDK, with a producer."""
+    """Start a process of the SDK with a producer."""
     driver = start("java-remoting", Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint))
     driver.call("producer", as_="p", topics=["orders"], group="shop")
     return driver
 
 
 def _send(driver: Driver, numbers: range) -> list[tuple[int, int]]:
-    """Queue and offset of messages with these numbers, as the producer is told."""
+    """Send messages with these numbers; return queue and offset of each from the send results."""
     sent = [driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"%d" % number) for number in numbers]
     return [(each["queue"], each["offset"]) for each in sent]
 
 
 def _given(driver: Driver, count: int) -> list[int]:
-    """The numbers that the consumer was given, once they are so many."""
+    """Wait until the consumer has received `count` messages; return their numbers."""
 
     def messages() -> list[int]:
         return [int(body(event["msg"])) for event in driver.events("c") if event["ev"] == "msg"]
@@ -50,7 +50,7 @@ def _given(driver: Driver, count: int) -> list[int]:
 
 
 def test_a_static_topic_moves_to_another_broker() -> None:
-    """Queues keep their numbers, offsets rise, and who begins at the first message gets those of both brokers."""
+    """A remapped static topic keeps its queue ids, offsets rise, and consumers receive the messages of both brokers."""
     with Emulator(brokers=2) as emulator:
         namesrv = emulator.namesrv
         _map(namesrv, "updateStaticTopic", "-t", "orders", "-qn", "2", "-b", "broker-a")

@@ -1,4 +1,4 @@
-"""Apache's own mqadmin finds what traced clients have told of a message."""
+"""Message traces of real clients, found with Apache's own mqadmin."""
 
 import time
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ SECONDS = 30.0
 
 
 class Server(Protocol):
-    """What the fixture of this folder is to a test."""
+    """The fixture of this folder as the tests use it."""
 
     @property
     def emulator(self) -> Emulator: ...
@@ -21,7 +21,7 @@ class Server(Protocol):
 
 
 def test_a_message_is_followed_by_its_id(server: Server) -> None:
-    """queryMsgTraceById prints who sent the message and who consumed it."""
+    """queryMsgTraceById prints the producer and the consumer of a message."""
     emulator = server.emulator
     emulator.topic("traced")
     with server.start("java-remoting-4.9") as driver:
@@ -37,7 +37,7 @@ def test_a_message_is_followed_by_its_id(server: Server) -> None:
 
 
 def _until_told(emulator: Emulator, message_id: str) -> str:
-    """What mqadmin prints, once the clients have told of the message: they do so now and then."""
+    """Return mqadmin's output once the clients have sent their traces, which they do periodically."""
     end = time.monotonic() + SECONDS
     while True:
         found = mqadmin(emulator.namesrv, "queryMsgTraceById", "-i", message_id)

@@ -1,4 +1,4 @@
-"""Apache's own broker with authentication: SDKs that sign with the right keys are served, all others hear why not."""
+"""Apache's own broker with authentication: it serves SDKs with valid keys, and rejects others with a reason."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ PROXY_KEYS = {
     "authenticationEnabled": True,
     "authenticationMetadataProvider": f"{PACKAGE}.proxy.auth.ProxyAuthenticationMetadataProvider",
 }
-"""A proxy asks its broker for users."""
+"""The proxy looks users up at its broker."""
 WRONG = {
     "another secret": (Credentials(USER.access_key, "another"), "check signature failed."),
     "another user": (Credentials("stranger", USER.secret_key), "User:stranger is not found."),
@@ -43,7 +43,7 @@ def real() -> Iterator[ApacheBroker]:
 
 
 def test_who_has_the_right_keys_is_served(real: ApacheBroker) -> None:
-    """Scenarios come out as recorded through SDKs of both protocols, with the keys of the target's words."""
+    """Scenarios of SDKs of both protocols have the recorded outcomes with the keys of the target."""
     keys = f"access_key={USER.access_key},secret_key={USER.secret_key}"
     target = f"namesrv={real.namesrv},endpoint={real.endpoint},{keys}"
     words = ["--target", target, "--sdk", "java-remoting,python", "-k", "scenarios.plain and (bare or tag_keys)"]
@@ -54,7 +54,7 @@ def test_who_has_the_right_keys_is_served(real: ApacheBroker) -> None:
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_who_has_others_hears_why_not(real: ApacheBroker, wrong: str) -> None:
-    """Broker and proxy refuse a request with upstream's code and text."""
+    """Broker and proxy reject a request with wrong keys by upstream's code and text."""
     keys, text = WRONG[wrong]
     place = AddressPlace(Access(real.namesrv, real.endpoint, credentials=keys))
     token = wrong.replace(" ", "")
@@ -67,7 +67,7 @@ def test_who_has_others_hears_why_not(real: ApacheBroker, wrong: str) -> None:
 
 @pytest.mark.parametrize(("sdk", "code"), [("java-remoting", 16), ("python", None)])
 def test_an_sdk_with_another_secret_cannot_send(real: ApacheBroker, sdk: str, code: int | None) -> None:
-    """It raises an error of its own; Python's does not say why."""
+    """An SDK with a wrong secret raises an error on send; Python's does not contain the reason."""
     with Remoting(AddressPlace(Access(real.namesrv, real.endpoint, credentials=USER)), sdk.partition("-")[0]) as t:
         topic = t.topic(kind="NORMAL", queues=1)
         keys, _ = WRONG["another secret"]

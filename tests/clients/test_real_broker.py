@@ -1,4 +1,4 @@
-"""Apache's own broker as a target: started from published jars, asked, and gone afterwards."""
+"""Apache's own broker as a target: start from published jars, requests, and complete removal."""
 
 import os
 import re
@@ -23,11 +23,11 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 FEW = "limits.names_of_topics_have_few_characters or pop.a_popped_message_is_hidden"
 QUICK = "errors. or tag. or sql_logic or sql_numbers or sql_texts or sql_grammar"
-"""Cases that take little time and share a broker, sixty."""
+"""Sixty quick cases that share a broker."""
 ALONE = "pop_crash.records_that_have_left_the_memory_are_kept"
-"""A case that has a broker to itself for more than a minute."""
+"""A case that has its own broker for more than a minute."""
 RETRYING = "retry.a_message_is_failed_twice"
-"""A scenario that keeps its SDK at work for forty seconds."""
+"""A scenario that keeps its SDK busy for forty seconds."""
 NAMESRV, PROXY = "org.apache.rocketmq.namesrv.NamesrvStartup", "org.apache.rocketmq.proxy.ProxyStartup"
 DRIVER = "testkit.driver.remoting.Main"
 
@@ -39,23 +39,23 @@ def real() -> Iterator[ApacheTarget]:
 
 
 def at_address(place: Place) -> str:
-    """The target of a broker that runs, as somebody else gives it."""
+    """Return the target of a running broker by its addresses."""
     return f"namesrv={place.access.namesrv},endpoint={place.access.endpoint}"
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is such a process."""
+    """Return True if the process exists."""
     return Path(f"/proc/{pid}").exists()
 
 
 def keys_of(t: Remoting) -> dict[str, str]:
-    """The configuration that a broker says it has."""
+    """Return the configuration of a broker."""
     lines = t.ask(RequestCode.GET_BROKER_CONFIG).body.decode().splitlines()
     return dict(line.partition("=")[::2] for line in lines)
 
 
 def test_the_real_broker_does_what_is_recorded(real: ApacheTarget) -> None:
-    """A few cases, as the command runs them against somebody's broker."""
+    """A real broker at an address has the recorded outcomes of a few cases."""
     with real.lend({}) as place:
         words = ["run", "--target", at_address(place), "-k", FEW]
         done = subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=120, check=False)
@@ -64,7 +64,7 @@ def test_the_real_broker_does_what_is_recorded(real: ApacheTarget) -> None:
 
 
 def test_a_restarted_broker_keeps_its_messages(real: ApacheTarget) -> None:
-    """It comes back on the same addresses with what was stored, and the one beside it did not notice."""
+    """A restarted broker has the same addresses and messages, and another broker is not affected."""
     with real.lend({}) as other, real.lend({"popPollingSize": "7"}) as place:
         assert isinstance(other, ApachePlace)
         assert isinstance(place, ApachePlace)
@@ -81,7 +81,7 @@ def test_a_restarted_broker_keeps_its_messages(real: ApacheTarget) -> None:
 
 
 def test_a_broker_at_an_address_that_is_killed_ends_the_run(real: ApacheTarget) -> None:
-    """What was found before is kept, no other case is tried, and the end is told."""
+    """A killed broker ends the run: earlier outcomes are kept, no other case starts, and the reason is reported."""
     cases = [each for each in all_cases() if each.noun == "errors"]
     with real.lend({"popPollingSize": "7"}) as place:
         assert isinstance(place, ApachePlace)
@@ -100,7 +100,7 @@ def test_a_broker_at_an_address_that_is_killed_ends_the_run(real: ApacheTarget) 
 
 
 def test_a_broker_has_the_keys_of_its_target_and_is_gone_afterwards() -> None:
-    """Keys of the command line reach broker.conf; it listens on loopback; neither processes nor the home are left."""
+    """A broker has the keys of its target and listens on loopback; its processes and home are removed afterwards."""
     with choose("apache:5.3.3,popPollingSize=9") as target:
         with target.lend({}) as place, Remoting(place, f"keys{time.time_ns():x}") as t:
             assert isinstance(place, ApachePlace)
@@ -121,7 +121,7 @@ def test_a_broker_has_the_keys_of_its_target_and_is_gone_afterwards() -> None:
 
 
 def test_a_broker_that_does_not_start_says_why(real: ApacheTarget) -> None:
-    """The error has the end of the log in it."""
+    """A broker that does not start raises an error with the end of its log."""
     settings = {"messageDelayLevel": "nonsense", "storePathRootDir": "/proc/nowhere"}
     with (
         pytest.raises(TargetError, match=r"the proxy of Apache RocketMQ 5\.3\.3 ended") as problem,
@@ -133,7 +133,10 @@ def test_a_broker_that_does_not_start_says_why(real: ApacheTarget) -> None:
 
 @pytest.mark.parametrize("levels", ["1x", "1s  5s", "9223372036854775808s"])
 def test_a_broker_does_not_start_with_levels_that_cannot_be_read(real: ApacheTarget, levels: str) -> None:
-    """As the emulator does not: a unit that is none, a blank too many, and what is no number of 64 bits."""
+    """Like the emulator, a real broker does not start with unparsable delay levels.
+
+    These have an unknown unit, a double blank, or a number above 64 bits.
+    """
     with (
         pytest.raises(TargetError, match=r"the proxy of Apache RocketMQ 5\.3\.3 ended"),
         real.lend({"messageDelayLevel": levels}),
@@ -145,7 +148,10 @@ def test_a_broker_does_not_start_with_levels_that_cannot_be_read(real: ApacheTar
     "signals", [[signal.SIGINT], [signal.SIGTERM, signal.SIGTERM]], ids=["Ctrl-C", "SIGTERM twice"]
 )
 def test_a_run_that_is_interrupted_early_leaves_no_broker_behind(tmp_path: Path, signals: list[signal.Signals]) -> None:
-    """Ctrl-C while the broker starts stops what was started, and so does a build server that has no patience."""
+    """A run that is interrupted while its broker starts leaves neither processes nor folders.
+
+    A build server may send SIGTERM twice.
+    """
     words = ["--target", "apache:5.3.3", "--jobs", "4", "-k", QUICK]
     left = interrupted(tmp_path, words, lambda now: any(NAMESRV in line for line in now.started), signals)
     assert left.code == 1
@@ -154,8 +160,10 @@ def test_a_run_that_is_interrupted_early_leaves_no_broker_behind(tmp_path: Path,
 
 
 def test_a_run_that_is_interrupted_in_its_midst_leaves_nothing_behind(tmp_path: Path) -> None:
-    """With outcomes found, a broker shared and one for a case alone, and an SDK at work: all end, and what was found is
-    said, of which nothing comes from the end itself."""
+    """A run that is interrupted with two brokers and an SDK at work leaves nothing behind and keeps its outcomes.
+
+    None of the outcomes is an error caused by the interruption.
+    """
 
     def in_its_midst(now: Moment) -> bool:
         brokers = [line for line in now.started if PROXY in line]
@@ -174,7 +182,7 @@ def test_a_run_that_is_interrupted_in_its_midst_leaves_nothing_behind(tmp_path: 
 
 
 def test_jars_are_fetched_by_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """`build --apache` has them in its cache, whole, as the lock file has them."""
+    """`build --apache` downloads the jars of the lock file into the cache."""
     assert main(["build", "--sdk", "python", "--apache", "5.3.3"]) == 0
     [_, line] = capsys.readouterr().out.splitlines()
     name, _, folder = line.partition(": ")

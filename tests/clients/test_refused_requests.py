@@ -1,4 +1,4 @@
-"""The journal shows why an unmodified SDK fails although a server answered it."""
+"""Rejected requests in the journal, which explain the failures of an unmodified SDK."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ _PROVIDER = "org.apache.rocketmq.auth.authentication.provider.LocalAuthenticatio
 
 
 def _run(emulator: Emulator) -> str:
-    """Run the producer in a process of its own: the SDK leaves threads behind."""
+    """Run the producer in another process, because the SDK leaves threads behind."""
     command = [sys.executable, "-c", _SEND, emulator.endpoint]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     return done.stdout
@@ -40,7 +40,7 @@ def _refused(emulator: Emulator) -> list[tuple[str, str]]:
 
 
 def test_a_python_producer_that_signs_with_a_wrong_key() -> None:
-    """Its route query is a refused request of the journal: UNAUTHORIZED, with the user and without the signature."""
+    """The route query of a producer with a wrong key is journaled as UNAUTHORIZED, with the user but no secret."""
     keys = {"authenticationEnabled": True, "authenticationMetadataProvider": _PROVIDER}
     with Emulator(topics=["orders"], config=keys) as emulator:
         emulator.user("shop", "right secret")
@@ -53,7 +53,7 @@ def test_a_python_producer_that_signs_with_a_wrong_key() -> None:
 
 
 def test_a_python_producer_under_flow_control() -> None:
-    """Its sends are refused requests of the journal: TOO_MANY_REQUESTS."""
+    """Sends of a producer under flow control are journaled as TOO_MANY_REQUESTS."""
     with Emulator(topics=["orders"], config={"grpcRequestRefusals": "producer"}) as emulator:
         assert _run(emulator).strip()
         assert ("SendMessage", "TOO_MANY_REQUESTS") in _refused(emulator)

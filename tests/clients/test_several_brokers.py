@@ -1,4 +1,4 @@
-"""Real SDKs in front of three brokers, and mqadmin in front of two with their slaves."""
+"""Real SDKs with three brokers, and mqadmin with two brokers and their slaves."""
 
 from collections.abc import Iterable
 
@@ -17,29 +17,29 @@ def started(emulator: Emulator, sdk: str) -> Driver:
 
 
 def send(driver: Driver, numbers: Iterable[int]) -> None:
-    """Messages whose bodies are numbers; each call has to succeed."""
+    """Send messages whose bodies are numbers; each send has to succeed."""
     for number in numbers:
         driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"%d" % number)
 
 
 def holders(emulator: Emulator, numbers: range) -> set[str]:
-    """The brokers that hold these messages, none of which is lost."""
+    """Return the brokers that store these messages, and check that none is lost."""
     found = {int(message.body): message.broker for message in emulator.messages("orders")}
     return {found[number] for number in numbers}
 
 
 def given(driver: Driver, consumer: str) -> set[bytes]:
-    """The bodies that a push consumer was given."""
+    """Return the bodies that a push consumer received."""
     return {body(event["msg"]) for event in driver.events(consumer) if event["ev"] == "msg"}
 
 
 def until_given(driver: Driver, expected: set[bytes]) -> None:
-    """Wait until a push consumer was given all of these."""
+    """Wait until a push consumer has received all of these bodies."""
     driver.wait_until(lambda _: expected <= given(driver, "c"), SECONDS)
 
 
 def until_held(driver: Driver, consumer: str, count: int) -> None:
-    """Wait until a push consumer holds so many queues of the topic."""
+    """Wait until a push consumer holds this number of the topic's queues."""
 
     def held() -> int:
         return sum(queue["topic"] == "orders" for queue in driver.call("queues", on=consumer)["queues"])
@@ -49,7 +49,10 @@ def until_held(driver: Driver, consumer: str, count: int) -> None:
 
 @pytest.mark.parametrize("sdk", ALL)
 def test_sends_go_to_other_brokers_while_one_is_down(sdk: str) -> None:
-    """No send fails: SDKs of the remoting protocol try another broker, the proxy knows better at once."""
+    """No send fails while a broker is stopped.
+
+    Remoting SDKs retry with another broker, and the proxy avoids the stopped one at once.
+    """
     with Emulator(brokers=3, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         send(driver, range(18))
@@ -61,7 +64,10 @@ def test_sends_go_to_other_brokers_while_one_is_down(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
 def test_queues_of_all_brokers_are_spread_and_handed_over(sdk: str) -> None:
-    """Two consumers have half of them each; when one has left, the other has all, and what that one did not consume."""
+    """Two consumers hold half of the queues of all brokers each; after one has left, the other holds all.
+
+    It also receives the messages of the queues that it took over.
+    """
     with Emulator(brokers=3, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
         emulator.group("billing")
         driver.call("push", as_="c", group="billing", **ORDERS)
@@ -77,7 +83,7 @@ def test_queues_of_all_brokers_are_spread_and_handed_over(sdk: str) -> None:
 
 
 def test_mqadmin_administers_several_brokers() -> None:
-    """It lists them with their ids, makes topics by cluster and by broker, wipes a broker, and asks for its slaves."""
+    """mqadmin lists brokers with ids, creates topics by cluster and by broker, wipes a broker, and shows its slaves."""
     with Emulator(brokers=2, slaves=1) as emulator:
         listed = mqadmin(emulator.namesrv, "clusterList")
         assert all(address in listed for address in (*emulator.brokers.values(), *emulator.slaves.values()))

@@ -1,4 +1,4 @@
-"""Real consumers in front of an emulator that begins from a snapshot of another one."""
+"""Real consumers with an emulator that starts from a snapshot of another one."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def started(emulator: Emulator, sdk: str) -> Driver:
 
 
 def until_committed(emulator: Emulator, count: int) -> None:
-    """Wait until the group is past so many messages: a client tells some seconds after its listener is done."""
+    """Wait until the group has committed `count` messages: a client commits some seconds after its listener returns."""
 
     def of_group(host: Host) -> int:
         offsets = host.engine.brokers[0].offsets
@@ -27,13 +27,13 @@ def until_committed(emulator: Emulator, count: int) -> None:
 
 
 def given(driver: Driver) -> list[bytes]:
-    """What the consumer was given, sorted."""
+    """Return the bodies that the consumer received, sorted."""
     return sorted(body(event["msg"]) for event in driver.events("c") if event["ev"] == "msg")
 
 
 @pytest.mark.parametrize("sdk", PUSH)
 def test_a_consumer_goes_on_where_its_group_was(sdk: str, tmp_path: Path) -> None:
-    """What was consumed does not come again; what came after it does, and what is sent to the new emulator."""
+    """A consumer of the restored emulator receives the messages that were not consumed before, and new ones."""
     with Emulator(topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
         emulator.group("billing")
         driver.call("producer", as_="p", topics=["orders"], group="shop")
@@ -42,8 +42,8 @@ def test_a_consumer_goes_on_where_its_group_was(sdk: str, tmp_path: Path) -> Non
             driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"%d" % number)
         driver.wait_until(lambda _: len(given(driver)) == 4, SECONDS)
         until_committed(emulator, 4)
-        # A position may be noted before the last acknowledgement, and what a client that leaves has not acknowledged
-        # comes again: a jump waits for what clients still owe.
+        # The offset may be committed before the last acknowledgement, and messages that a leaving client has not
+        # acknowledged are redelivered. A jump waits for these acknowledgements.
         emulator.clock.advance("1ms")
         driver.call("close", on="c", timeout=SECONDS)
         for number in range(4, 7):

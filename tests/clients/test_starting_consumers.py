@@ -22,12 +22,12 @@ class Started:
     driver: Driver
 
     def push(self, **script: Any) -> None:
-        """Start a push consumer and come back at once."""
+        """Start a push consumer without waiting for it."""
         fields: dict[str, Any] = {"mode": "concurrent", "from": "first", **script}
         self.driver.call("push", as_="g", group="g", sub={"orders": {"expr": "*", "type": "TAG"}}, **fields)
 
     def received(self) -> list[bytes]:
-        self.driver.call("hello")  # the driver's events before its reply have been read
+        self.driver.call("hello")  # the reply follows all earlier events
         return [body(message) for message in self.driver.messages("g")]
 
 
@@ -41,7 +41,7 @@ def started(sdk: str, profile: Literal["faithful", "fast"]) -> Iterator[Started]
 
 @pytest.mark.parametrize(("sdk", "profile"), [*((sdk, "fast") for sdk in SDKS), ("java-remoting", "faithful")])
 def test_four_jumps_behind_a_start_find_the_message_consumed(sdk: str, profile: Literal["faithful", "fast"]) -> None:
-    """The first jump waits until the consumer has its queue, and then until it has answered."""
+    """A message is consumed within four jumps after a start: the first waits for the consumer's queue and response."""
     with started(sdk, profile) as now:
         now.push()
         now.emulator.topic("orders").send(b"x")
@@ -52,7 +52,10 @@ def test_four_jumps_behind_a_start_find_the_message_consumed(sdk: str, profile: 
 
 @pytest.mark.parametrize("sdk", SDKS)
 def test_a_message_that_fails_at_once_dies(sdk: str) -> None:
-    """Seventeen deliveries with the profile `fast`: the consumer reads its retry topic from its start."""
+    """With the profile `fast`, a message that always fails is delivered seventeen times and becomes a dead letter.
+
+    The consumer reads its retry topic from its start.
+    """
     with started(sdk, "fast") as now:
         now.push(fail={"*": 1000})
         now.emulator.topic("orders").send(b"x")
@@ -65,7 +68,10 @@ def test_a_message_that_fails_at_once_dies(sdk: str) -> None:
 
 
 def test_a_retry_topic_that_is_found_late_is_waited_for() -> None:
-    """With the profile `faithful` the SDK finds its retry topic by its own clock; the jump names it, or waits."""
+    """With the profile `faithful`, a jump waits until the SDK finds its retry topic, or names the topic.
+
+    The SDK finds it by its own clock.
+    """
     with started("java-remoting", "faithful") as now:
         now.push(fail={"*": 1000})
         now.emulator.topic("orders").send(b"x")

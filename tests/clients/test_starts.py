@@ -1,4 +1,4 @@
-"""Start-up races of SDKs that a fast server makes worse do not bite, in fixtures or in front of the command."""
+"""SDKs whose start-up races get worse with a fast server start reliably, with fixtures and with the command."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ STARTS = 100
 
 
 class Server(Protocol):
-    """What a server is to a test."""
+    """A server as the tests use it."""
 
     def create_topic(self, name: str) -> None: ...
 
@@ -23,7 +23,7 @@ class Server(Protocol):
 
 @dataclass(frozen=True)
 class OfProfile:
-    """An emulator of a profile: `fast` is that of fixtures, `faithful` that of the command and the image."""
+    """An emulator with a profile: `fast` is that of fixtures, `faithful` that of the command and the image."""
 
     emulator: Emulator
 
@@ -39,13 +39,13 @@ class OfProfile:
 
 @pytest.fixture(params=["fast", "faithful"])
 def either(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """An emulator of either profile."""
+    """An emulator with either profile."""
     with Emulator(profile=request.param) as emulator:
         yield OfProfile(emulator)
 
 
 def test_node_starts_with_several_topics(either: Server) -> None:
-    """100 producers with three topics each start in a row; on the real proxy about a third of them hang for ever."""
+    """100 Node producers with three topics each start in a row; with the real proxy about a third of them hang."""
     topics = [f"node-start-{n}" for n in range(3)]
     for topic in topics:
         either.create_topic(topic)
@@ -56,7 +56,7 @@ def test_node_starts_with_several_topics(either: Server) -> None:
 
 
 def test_node_consumers_start_with_several_topics(either: Server) -> None:
-    """100 simple consumers of three topics each, which start in the same way, do so in a row."""
+    """100 Node simple consumers of three topics each start in a row."""
     topics = [f"node-consumer-{n}" for n in range(3)]
     for topic in topics:
         either.create_topic(topic)
@@ -69,7 +69,7 @@ def test_node_consumers_start_with_several_topics(either: Server) -> None:
 
 
 def test_python_receives_at_once(either: Server) -> None:
-    """100 consumers in a row may receive before the server has seen their settings."""
+    """100 Python consumers in a row may receive before the server has seen their settings."""
     either.create_topic("python-start")
     either.create_group("python-start")
     subscription = {"python-start": {"expr": "*", "type": "TAG"}}
@@ -87,7 +87,7 @@ def test_python_receives_at_once(either: Server) -> None:
 
 @pytest.mark.parametrize("sdk", ["java-grpc", "go-grpc", "rust"])
 def test_others_start_again_and_again(server: Server, sdk: str) -> None:
-    """Ten producers in a row start and send."""
+    """Ten producers of other SDKs start and send in a row."""
     server.create_topic(f"{sdk}-start")
     with server.start(sdk) as driver:
         for number in range(10):

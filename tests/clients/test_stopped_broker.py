@@ -1,4 +1,4 @@
-"""A real broker that is stopped leaves nothing, at whatever moment that is."""
+"""A real broker that is stopped at any moment leaves nothing behind."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from rocketmq_testkit.conformance.targets.target import TargetError
 
 
 def test_one_that_was_stopped_before_its_start() -> None:
-    """It does not start any more: who waited for a turn may come after the end of the run."""
+    """A broker that was stopped before its start does not start: a queued start may follow the end of the run."""
     broker = ApacheBroker()
     broker.stop()
     with pytest.raises(TargetError, match=r"Apache RocketMQ 5\.3\.3 was stopped"):
@@ -22,7 +22,7 @@ def test_one_that_was_stopped_before_its_start() -> None:
 
 
 def test_one_that_is_stopped_while_it_starts() -> None:
-    """Its start ends with an error, its processes and its home are gone."""
+    """A broker that is stopped during its start ends it with an error and leaves neither processes nor its home."""
     broker = ApacheBroker()
     errors: list[TargetError] = []
 
@@ -43,7 +43,7 @@ def test_one_that_is_stopped_while_it_starts() -> None:
 
 
 def test_one_that_does_not_stop_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is killed in the end, which is said: what it leaves then is not what a stop in order leaves."""
+    """A broker that does not stop gracefully is killed and raises an error, because its files may differ then."""
     monkeypatch.setattr(apache, "STOP_SECONDS", 0.5)
     broker = ApacheBroker()
     broker.start()

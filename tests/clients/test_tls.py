@@ -1,4 +1,4 @@
-"""TLS and plaintext share each port; clients that verify trust the emulator's own authority."""
+"""TLS and plaintext share each port; clients that verify certificates trust the emulator's own authority."""
 
 from pathlib import Path
 from typing import Protocol
@@ -10,15 +10,15 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host.host import Host
 
 TRUSTING = ("java-grpc", "go-grpc", "java-remoting", "java-remoting-4.9")
-"""Take any certificate."""
+"""SDKs that accept any certificate."""
 VERIFYING = ("python", "node")
-"""Check name and authority; they are given the file of the authority."""
+"""SDKs that verify name and authority; they get the authority's file."""
 RECEIVING = ("java-grpc", "go-grpc", "python", "node")
 PUSHED = ("java-grpc", "go-grpc", "java-remoting", "java-remoting-4.9")
 
 
 class Server(Protocol):
-    """What the fixture of this folder is to a test."""
+    """The fixture of this folder as the tests use it."""
 
     @property
     def emulator(self) -> Emulator: ...
@@ -29,7 +29,7 @@ class Server(Protocol):
 
 
 def secure(server: Server, sdk: str, host: str = "127.0.0.1") -> Driver:
-    """The driver of an SDK with TLS switched on."""
+    """Start the driver of an SDK with TLS enabled."""
     emulator = server.emulator
     return start(
         sdk,
@@ -43,7 +43,7 @@ def secure(server: Server, sdk: str, host: str = "127.0.0.1") -> Driver:
 
 
 def somebody_waits(emulator: Emulator, topic: str) -> None:
-    """Return when a pull or a pop of a topic waits for a message; a proxy waits with a notification before it pops."""
+    """Wait until a pull, pop or notification of a topic waits; a proxy sends a notification before it pops."""
 
     def waiting(host: Host) -> bool:
         return any(
@@ -57,7 +57,7 @@ def somebody_waits(emulator: Emulator, topic: str) -> None:
 
 
 def acknowledged(emulator: Emulator, group: str) -> int:
-    """How many acknowledgements of a group were carried out."""
+    """Return the number of successful acknowledgements of a group."""
     acks = [entry for entry in emulator.journal if type(entry.subject).__name__ in ("AckMessage", "BatchAckMessage")]
     return sum(type(entry.outcome).__name__ == "Done" and group in str(entry.subject) for entry in acks)
 
@@ -65,7 +65,7 @@ def acknowledged(emulator: Emulator, group: str) -> int:
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 @pytest.mark.parametrize("sdk", [*TRUSTING, *VERIFYING])
 def test_a_message_goes_through_tls(server: Server, sdk: str, host: str) -> None:
-    """The SDK with TLS switched on sends on the same port as the others, by address and by name."""
+    """An SDK with TLS enabled sends through the same port as others, by address and by name."""
     topic = f"tls-{sdk.replace('.', '-')}-{host.replace('.', '-')}"
     server.create_topic(topic)
     with secure(server, sdk, host) as driver:
@@ -76,7 +76,7 @@ def test_a_message_goes_through_tls(server: Server, sdk: str, host: str) -> None
 
 @pytest.mark.parametrize("sdk", RECEIVING)
 def test_a_receive_waits_through_tls(server: Server, sdk: str) -> None:
-    """A receive that waits gets the message when it comes, and its acknowledgement is carried out."""
+    """A waiting receive over TLS gets the message on arrival, and its acknowledgement succeeds."""
     name = f"tls-receive-{sdk}"
     server.create_topic(name)
     server.create_group(name)
@@ -94,7 +94,7 @@ def test_a_receive_waits_through_tls(server: Server, sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", PUSHED)
 def test_messages_are_pushed_through_tls(server: Server, sdk: str) -> None:
-    """A push consumer that waits gets the message when it comes, and consumes it."""
+    """A waiting push consumer over TLS gets the message on arrival and consumes it."""
     name = f"tls-push-{sdk.replace('.', '-')}"
     server.create_topic(name)
     server.create_group(name)
@@ -111,7 +111,7 @@ def test_messages_are_pushed_through_tls(server: Server, sdk: str) -> None:
             def committed(host: Host) -> bool:
                 return host.direct.broker(None).offsets.query(name, name, 0) == 1
 
-            # The listener answers after its event, and the SDK tells the broker of it now and then.
+            # The listener returns after its event, and the SDK commits periodically.
             until(lambda: emulator.run_in_loop(committed), "it is committed")
         driver.call("close", on="c", timeout=SECONDS)
     if not sdk.startswith("java-remoting"):

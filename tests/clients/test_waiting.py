@@ -1,7 +1,7 @@
-"""What waits hours on a real broker takes a test no time: retries, delays and transactions through real SDKs.
+"""Retries, delays and transactions of real SDKs that take hours on a real broker and no time in a test.
 
-Each SDK has one emulator and one driver process here. The emulator's time goes on from test to test, the clocks of the
-clients do not follow: delivery times are reckoned from the emulator's.
+Each SDK has one emulator and one driver process here. The emulator's clock advances from test to test, while the clocks
+of the clients do not follow. Delivery times are therefore based on the emulator's clock.
 """
 
 import contextlib
@@ -26,19 +26,19 @@ REMOTING = ("java-remoting", "go-remoting")
 GRPC = ("java-grpc", "go-grpc", "python", "node", "rust")
 SDKS = (*REMOTING, *GRPC)
 OLDER = ("java-remoting-4.9", "java-grpc-5.0", "cpp")
-"""What else can send for later."""
+"""Further SDKs that can send timed messages."""
 RECALLING = ("java-remoting", "java-grpc", "go-grpc", "python", "node")
 SECONDS = 90.0
-"""For what a client does by itself, on a machine that is busy with other things."""
+"""Timeout for actions of a client on a busy machine."""
 WAIT = "60s"
 HOUR_MS = 3_600_000
 ATTEMPTS = 17
-"""A message is delivered once, and sixteen times more."""
+"""Deliveries of a message: one and sixteen retries."""
 UPSTREAM_RETRIES = timedelta(hours=4, minutes=45, seconds=40)
 
 
 class Client:
-    """An emulator and the driver of one SDK. Every test takes names of its own."""
+    """An emulator and the driver of one SDK. Every test uses names of its own."""
 
     def __init__(self, sdk: str, emulator: Emulator, driver: Driver) -> None:
         self.sdk = sdk
@@ -49,7 +49,7 @@ class Client:
 
     @property
     def remoting(self) -> bool:
-        """Whether the SDK speaks the remoting protocol."""
+        """True if the SDK uses the remoting protocol."""
         return bool(self.driver.hello["protocol"] == "remoting")
 
     @property
@@ -64,7 +64,7 @@ class Client:
         return name
 
     def group(self) -> str:
-        """A group with its retry topic: an SDK that finds it there need not wait for its next rebalance."""
+        """Create a group with its retry topic, so that an SDK finds the topic without waiting for a rebalance."""
         self._names += 1
         name = f"group-{self._names}"
         self.emulator.group(name)
@@ -73,7 +73,7 @@ class Client:
         return name
 
     def producer(self, topic: str, check: object = None) -> str:
-        """The producer of a topic, made when it is first asked for."""
+        """Return the producer of a topic; create it on first use."""
         name = f"{topic}-producer"
         if name not in self._producers:
             self._producers.add(name)
@@ -81,7 +81,10 @@ class Client:
         return name
 
     def is_known(self, topic: str) -> bool:
-        """Can the producer of a topic be asked? Go's tells its group a second after its start, or only after thirty."""
+        """Return True if the broker knows the producer of a topic, so that it can check transactions.
+
+        Go's SDK registers its group a second after its start, or only after thirty.
+        """
         group = f"{topic}-producer" if self.remoting else topic
         return self.emulator.run_in_loop(lambda host: group in host.engine.brokers[0].clients.producers)
 
@@ -89,7 +92,7 @@ class Client:
         return self.driver.call("send", on=self.producer(topic), topic=topic, body=text.encode(), **fields)
 
     def push(self, topic: str, group: str, **script: object) -> str:
-        """A push consumer that has begun to ask for messages."""
+        """Start a push consumer and wait until it requests messages."""
         name = f"{group}-consumer"
         fields: Fields = {"sub": {topic: {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first", **script}
         self.driver.call("push", as_=name, group=group, **fields)
@@ -103,7 +106,7 @@ class Client:
         return name
 
     def received(self, name: str) -> list[bytes]:
-        """What a push consumer was given, failed attempts included."""
+        """Return the bodies that a push consumer received, including failed attempts."""
         return [body(message) for message in self.driver.messages(name)]
 
     def _polled(self, group: str) -> set[str]:
@@ -115,7 +118,7 @@ class Client:
 
     @staticmethod
     def until(condition: Callable[[], bool]) -> None:
-        """Wait for what a client does by itself."""
+        """Wait for an action of a client."""
         deadline = time.monotonic() + SECONDS
         while not condition():
             assert time.monotonic() < deadline
@@ -136,7 +139,7 @@ def through(*sdks: str) -> pytest.MarkDecorator:
 
 
 def _retry_until_dead(client: Client, text: str = "bad") -> tuple[int, float, timedelta]:
-    """Deliveries, seconds of the wall and time of the emulator from sending to the dead letter queue."""
+    """Let a message fail until it is a dead letter; return deliveries, wall seconds and the emulator's time for it."""
     topic, group = client.topic(), client.group()
     emulator = client.emulator
     if client.sdk != "rust":
@@ -146,7 +149,7 @@ def _retry_until_dead(client: Client, text: str = "bad") -> tuple[int, float, ti
         client.send(topic, text)
         emulator.clock.advance_until(lambda: emulator.dlq(group), limit="6h", wait=WAIT)
         took = time.monotonic() - begun, emulator.clock.now - before
-        client.driver.call("hello")  # all that it has told before is read when that is answered
+        client.driver.call("hello")  # the reply follows all earlier events
         deliveries = len(client.received(consumer))
         client.driver.post("close", on=consumer)
     else:
@@ -167,7 +170,10 @@ def _retry_until_dead(client: Client, text: str = "bad") -> tuple[int, float, ti
 
 @through(*SDKS)
 def test_a_message_is_retried_sixteen_times_and_dies(client: Client) -> None:
-    """Seventeen deliveries, then the dead letter queue: 4 h 45 min 40 s of the broker's time with the remoting SDKs."""
+    """A message that always fails is delivered seventeen times and becomes a dead letter.
+
+    With remoting SDKs that takes 4 h 45 min 40 s of the broker's time.
+    """
     deliveries, _, took = _retry_until_dead(client)
     assert deliveries == ATTEMPTS
     if client.sdk in REMOTING:
@@ -176,7 +182,7 @@ def test_a_message_is_retried_sixteen_times_and_dies(client: Client) -> None:
 
 @through(*REMOTING, "java-remoting-4.9", "cpp")
 def test_a_delay_level_of_two_hours(client: Client) -> None:
-    """Level 18 comes after two hours of the emulator's time, not before."""
+    """A message of delay level 18 is delivered after two hours of the emulator's time, and not before."""
     topic, group = client.topic("DELAY"), client.group()
     consumer = client.push(topic, group)
     before = client.emulator.clock.now
@@ -190,7 +196,7 @@ def test_a_delay_level_of_two_hours(client: Client) -> None:
 
 @through(*SDKS, *OLDER)
 def test_a_timer_of_twenty_three_hours(client: Client) -> None:
-    """A message with a delivery time of tomorrow comes then; the clock names it among what is scheduled."""
+    """A message with a delivery time in 23 hours is delivered then, and is listed as scheduled until then."""
     topic = client.topic("DELAY")
     before = client.emulator.clock.now
     client.send(topic, "tomorrow", deliver_at=client.clock_ms + 23 * HOUR_MS)
@@ -203,7 +209,7 @@ def test_a_timer_of_twenty_three_hours(client: Client) -> None:
 
 @through(*SDKS, *OLDER)
 def test_a_timer_of_forty_days_is_refused(client: Client) -> None:
-    """A delivery time that is too far away is an error of the send, and nothing is stored."""
+    """A send with a delivery time in forty days fails, and nothing is stored."""
     topic = client.topic("DELAY")
     with pytest.raises(DriverError) as refused:
         client.send(topic, "never", deliver_at=client.clock_ms + 40 * 24 * HOUR_MS)
@@ -213,7 +219,7 @@ def test_a_timer_of_forty_days_is_refused(client: Client) -> None:
         assert isinstance(last, EngineError)
         assert last.code is ResponseCode.MESSAGE_ILLEGAL
     expected = ResponseCode.MESSAGE_ILLEGAL if client.remoting else pb.ILLEGAL_DELIVERY_TIME
-    # The C++ SDK asks all queues, and then says that there is no route.
+    # The C++ SDK tries all queues and then reports a missing route.
     assert refused.value.code == (None if client.sdk == "cpp" else expected)
     assert not [each for each in client.emulator.clock.scheduled() if topic in each.owner]
     assert client.emulator.messages(topic) == []
@@ -221,7 +227,7 @@ def test_a_timer_of_forty_days_is_refused(client: Client) -> None:
 
 @through(*RECALLING)
 def test_a_recalled_message_never_comes(client: Client) -> None:
-    """Of two messages of one time the one that was recalled does not arrive."""
+    """Of two messages with one delivery time, the recalled one is not delivered."""
     topic = client.topic("DELAY")
     at = client.clock_ms + 2 * HOUR_MS
     recalled = client.send(topic, "recalled", deliver_at=at)
@@ -232,7 +238,7 @@ def test_a_recalled_message_never_comes(client: Client) -> None:
 
 
 def _transaction(client: Client, outcome: str, check: object) -> str:
-    """The topic of one transactional message."""
+    """Send one transactional message and return its topic."""
     topic = client.topic("TRANSACTION")
     producer = client.producer(topic, check)
     client.driver.call("send_tx", on=producer, topic=topic, body=b"paid", outcome=outcome)
@@ -241,7 +247,7 @@ def _transaction(client: Client, outcome: str, check: object) -> str:
 
 
 def _checks(client: Client, topic: str, count: int) -> list[str]:
-    """What the producer answered, once its driver has told of so many checks."""
+    """Wait until the producer's driver has reported `count` checks; return the producer's answers."""
     producer = f"{topic}-producer"
 
     def told(events: Sequence[Fields]) -> list[str]:
@@ -253,7 +259,7 @@ def _checks(client: Client, topic: str, count: int) -> list[str]:
 
 @through(*SDKS)
 def test_a_committed_transaction_and_one_rolled_back(client: Client) -> None:
-    """One is there, the other never is, and nobody is asked about either."""
+    """A committed transaction is delivered, a rolled back one is not, and neither is checked."""
     committed = _transaction(client, "COMMIT", "UNKNOWN")
     dropped = _transaction(client, "ROLLBACK", "UNKNOWN")
     client.emulator.clock.advance("10m", wait=WAIT)
@@ -264,9 +270,10 @@ def test_a_committed_transaction_and_one_rolled_back(client: Client) -> None:
 
 @through(*SDKS)
 def test_a_transaction_that_is_decided_by_the_first_check(client: Client) -> None:
-    """A producer that left it unknown is asked, and what it answers counts: once, however often it is asked.
+    """A transaction that the producer left unknown is checked, and the answer commits it once.
 
-    A producer of Java gRPC that takes long is asked again, since those that do not know say nothing at all.
+    A slow producer of Java gRPC is checked again, because producers that leave a transaction unknown do not respond at
+    all.
     """
     topic = _transaction(client, "UNKNOWN", "COMMIT")
     client.emulator.clock.advance_until(lambda: client.emulator.messages(topic), limit="1h", wait=WAIT)
@@ -276,7 +283,7 @@ def test_a_transaction_that_is_decided_by_the_first_check(client: Client) -> Non
 
 @through(*SDKS)
 def test_a_transaction_that_is_decided_by_the_fifteenth_check(client: Client) -> None:
-    """It stays unknown for fourteen checks; the last one that there is commits it."""
+    """A transaction that stays unknown for fourteen checks is committed by the fifteenth, which is the last."""
     topic = _transaction(client, "UNKNOWN", [*["UNKNOWN"] * 14, "COMMIT"])
     client.emulator.clock.advance_until(lambda: client.emulator.messages(topic), limit="1h", wait=WAIT)
     assert _checks(client, topic, 15) == [*["UNKNOWN"] * 14, "COMMIT"]
@@ -284,7 +291,7 @@ def test_a_transaction_that_is_decided_by_the_fifteenth_check(client: Client) ->
 
 @through(*SDKS)
 def test_a_transaction_that_nobody_decides(client: Client) -> None:
-    """After fifteen checks it is put aside, and its topic never sees it."""
+    """A transaction that stays unknown is discarded after fifteen checks and is never delivered."""
     topic = _transaction(client, "UNKNOWN", "UNKNOWN")
 
     def put_aside() -> list[str]:
@@ -302,9 +309,9 @@ def test_a_transaction_that_nobody_decides(client: Client) -> None:
 @pytest.mark.alone
 @through(*SDKS)
 def test_sixteen_retries_are_quick(client: Client, tell_figure: Callable[[str], None]) -> None:
-    """From sending to the dead letter queue in less than a second with Java's push consumer, two with the others.
+    """Sixteen retries take less than a second with Java's push consumer, and less than two with others.
 
-    The best of three counts: a JVM is slow at first.
+    The best of three counts, because a JVM is slow at first.
     """
     limit = 1.0 if client.sdk == "java-remoting" else 2.0
     seconds, times = [], []
@@ -320,12 +327,12 @@ def test_sixteen_retries_are_quick(client: Client, tell_figure: Callable[[str], 
 
 
 PUSHING = (*(each for each in SDKS if each != "rust"), "java-remoting-4.9", "java-grpc-5.0", "cpp")
-"""Rust's SDK has no push consumer."""
+"""SDKs with push consumers."""
 
 
 @through(*PUSHING)
 def test_a_jump_waits_for_a_slow_listener(client: Client) -> None:
-    """What a listener works on is not taken from it, though the clock jumps far beyond its time: it is given once."""
+    """A message in a slow listener is delivered once, although the clock jumps far beyond its invisible duration."""
     topic, group = client.topic(), client.group()
     consumer = client.push(topic, group, hang_ms={"slow": 1500}, begin=True)
     client.send(topic, "slow")
@@ -339,7 +346,7 @@ def test_a_jump_waits_for_a_slow_listener(client: Client) -> None:
 
 
 def _pop(client: Client, topic: str, **script: object) -> str:
-    """A push consumer of Java's that pops, because its broker says so."""
+    """Start a Java push consumer that pops, as the request mode of its group demands."""
     group = client.group()
     mode = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 8}
     with RemotingClient(client.emulator.broker) as connection:
@@ -352,7 +359,7 @@ def _pop(client: Client, topic: str, **script: object) -> str:
 
 @through("java-remoting")
 def test_a_popping_consumer_fails_a_message_three_times(client: Client) -> None:
-    """It asks for 10 s, 30 s and a minute of the broker's time, and the clock jumps over them."""
+    """A popping consumer retries a message after 10 s, 30 s and a minute of the broker's time, and the clock jumps."""
     topic = client.topic()
     consumer = _pop(client, topic, fail={"bad": 3})
     before = client.emulator.clock.now
@@ -365,7 +372,7 @@ def test_a_popping_consumer_fails_a_message_three_times(client: Client) -> None:
 
 @pytest.mark.parametrize("sdk", PUSHING)
 def test_no_sdk_hangs_while_the_time_stands_still(sdk: str) -> None:
-    """Long polls of push consumers end and begin anew, and what is sent then arrives, without the time having moved."""
+    """With a frozen clock, long polls of push consumers end and start again, and a message sent then is received."""
     with Emulator(time="frozen", topics=["still:NORMAL:1"]) as emulator:
         addresses = Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)
         before = emulator.clock.now
@@ -392,7 +399,7 @@ def test_no_sdk_hangs_while_the_time_stands_still(sdk: str) -> None:
 
 @contextlib.contextmanager
 def _still(sdk: str, *topics: str) -> Iterator[Client]:
-    """A client of an emulator whose time does not move, which is seen to at the end."""
+    """Start a client of an emulator with a frozen clock, and check at the end that the clock has not moved."""
     with Emulator(time="frozen", topics=topics) as emulator:
         before = emulator.clock.now
         with start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)) as driver:
@@ -402,7 +409,7 @@ def _still(sdk: str, *topics: str) -> Iterator[Client]:
 
 @pytest.mark.parametrize("sdk", [*GRPC, "java-grpc-5.0"])
 def test_a_receive_ends_while_the_time_stands_still(sdk: str) -> None:
-    """One that finds nothing ends when the client has waited for it, the next one has what was sent."""
+    """With a frozen clock, a receive without messages ends at the client's timeout; the next one gets the message."""
     with _still(sdk, "still:NORMAL:1") as client:
         driver, consumer = client.driver, client.simple("still", client.group())
         nothing = driver.call("receive", on=consumer, max=1, invisible_ms=30_000, timeout=SECONDS)
@@ -413,7 +420,7 @@ def test_a_receive_ends_while_the_time_stands_still(sdk: str) -> None:
 
 
 def test_a_popping_consumer_does_not_hang_while_the_time_stands_still() -> None:
-    """Java's push consumer pops where its broker says so: polls end and begin anew, and what is sent then arrives."""
+    """With a frozen clock, pops of Java's push consumer end and start again, and a message sent then is received."""
     with _still("java-remoting", "still:NORMAL:1") as client:
         consumer = _pop(client, "still")
 
@@ -427,7 +434,7 @@ def test_a_popping_consumer_does_not_hang_while_the_time_stands_still() -> None:
 
 
 def test_a_poll_ends_while_the_time_stands_still() -> None:
-    """A lite consumer's poll that finds nothing ends by the client's time, a later one has what was sent."""
+    """With a frozen clock, a lite consumer's poll ends by the client's time; a later one gets the message."""
     with _still("java-remoting", "still:NORMAL:1") as client:
         driver, group = client.driver, client.group()
         made: Fields = {"sub": {"still": {"expr": "*", "type": "TAG"}}, "from": "first"}
@@ -447,7 +454,7 @@ def test_a_poll_ends_while_the_time_stands_still() -> None:
 
 @pytest.mark.parametrize("sdk", [*REMOTING, "java-remoting-4.9"])
 def test_a_request_is_answered_while_the_time_stands_still(sdk: str) -> None:
-    """What a consumer sends back reaches the one that asks."""
+    """With a frozen clock, a consumer's reply reaches the requesting producer."""
     with _still(sdk, "still:NORMAL:1") as client:
         client.push("still", client.group(), answer="pong")
         client.send("still", "plain")
@@ -459,21 +466,21 @@ def test_a_request_is_answered_while_the_time_stands_still(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", [*SDKS, "java-remoting-4.9", "java-grpc-5.0"])
 def test_a_transaction_ends_while_the_time_stands_still(sdk: str) -> None:
-    """Of two transactions the one that is committed is there at once, the other one never."""
+    """With a frozen clock, a committed transaction is delivered at once, and a rolled back one is not."""
     with _still(sdk, "still:TRANSACTION:1") as client:
         producer = client.producer("still", "UNKNOWN")
         for outcome in ("ROLLBACK", "COMMIT"):
             client.driver.call("send_tx", on=producer, topic="still", body=outcome.encode(), outcome=outcome)
-        # Remoting clients end transactions without waiting for an answer.
+        # Remoting clients end transactions oneway.
         client.until(lambda: bool(client.emulator.messages("still")))
         assert [message.body for message in client.emulator.messages("still")] == [b"COMMIT"]
 
 
 @pytest.mark.parametrize("sdk", [*REMOTING, "java-remoting-4.9", "java-grpc", "java-grpc-5.0", "go-grpc", "python"])
 def test_an_orderly_listener_fails_while_the_time_stands_still(sdk: str) -> None:
-    """An orderly consumer tries what its listener fails again by itself, and goes on with the next one after that.
+    """With a frozen clock, an orderly consumer retries a failed message locally before the next one.
 
-    Go's gRPC SDK goes on meanwhile. Node's never tries a failed message of an ordered group again.
+    Go's gRPC SDK continues with the next one meanwhile. Node's never retries a failed message of an ordered group.
     """
     with _still(sdk, "still:FIFO:1") as client:
         client.emulator.group("in-order", orderly=not client.remoting)

@@ -1,4 +1,4 @@
-"""docs/waiting.md through the control port, in both profiles: real SDKs on one side, HTTP on the other."""
+"""The steps of docs/waiting.md through the control port, with both profiles, with real SDKs and HTTP."""
 
 import contextlib
 import json
@@ -15,20 +15,20 @@ from rocketmq_testkit.fixtures import Emulator
 Profile = Literal["faithful", "fast"]
 SDKS = ("python", "java-remoting")
 WAIT = "90s"
-"""A machine may be busy, and with the profile `faithful` a client may wait for a rebalance, which takes 20 s."""
+"""Timeout for a busy machine. With the profile `faithful` a client may wait 20 s for a rebalance."""
 ATTEMPTS = 17
 HOUR_MS = 3_600_000
 
 
 class Story:
-    """An emulator that is reached over HTTP alone, and the driver of one SDK."""
+    """An emulator that is used only over HTTP, and the driver of one SDK."""
 
     def __init__(self, emulator: Emulator, driver: Driver) -> None:
         self.driver = driver
         self.control = emulator.control
 
     def post(self, path: str, **body: object) -> Any:
-        """Send a request to the control port. Raises AssertionError with the problem of a refusal."""
+        """Send a request to the control port. Raises AssertionError with the problem of a rejection."""
         headers = {"content-type": "application/json"}
         request = urllib.request.Request(f"{self.control}/v1/{path}", json.dumps(body).encode(), headers)
         try:
@@ -67,7 +67,7 @@ def story(request: pytest.FixtureRequest, profile: Profile) -> Iterator[Story]:
 
 
 def test_from_the_first_failure_to_the_dead_letter_queue(story: Story) -> None:
-    """A consumer that always fails gets a message seventeen times, then it is a dead letter."""
+    """A message that always fails is delivered seventeen times and becomes a dead letter."""
     story.post("topics", name="orders", queues=1)
     subscribed = {"orders": {"expr": "*", "type": "TAG"}}
     failing: dict[str, Any] = {"mode": "concurrent", "from": "first", "fail": {"*": 1000}}
@@ -77,12 +77,12 @@ def test_from_the_first_failure_to_the_dead_letter_queue(story: Story) -> None:
     story.post("clock/advance_until", topic="%DLQ%booking", limit="6h", wait=WAIT)
 
     assert story.texts("%25DLQ%25booking") == ["an order for nobody"]
-    story.driver.call("hello")  # the driver's events before its reply have been read
+    story.driver.call("hello")  # the reply follows all earlier events
     assert len(story.driver.messages("booking")) == ATTEMPTS
 
 
 def test_a_reminder_comes_the_next_day_and_not_before(story: Story) -> None:
-    """A message with a delivery time 23 hours ahead is not there after 22 hours, and is after 24."""
+    """A message with a delivery time 23 hours ahead is not delivered after 22 hours, but after 24."""
     story.post("topics", name="reminders", type="DELAY", queues=1)
     tomorrow_ms = story.get("clock")["now_ms"] + 23 * HOUR_MS
     body = {"topic": "reminders", "body": b"pay the baker", "deliver_at": tomorrow_ms}
@@ -110,7 +110,7 @@ def test_a_payment_that_was_left_open_is_asked_about(story: Story) -> None:
 
 
 def test_a_message_of_a_delay_level(story: Story) -> None:
-    """`advance_to_next` tells what was due; a limit says what was still to come; a jump can wait for nobody."""
+    """`advance_to_next` lists fired timers, an exceeded limit names scheduled ones, and a jump can skip the waiting."""
     story.post("topics", name="orders", queues=1)
     story.post("messages/orders", text="ask again", properties={"DELAY": "18"})
     with pytest.raises(AssertionError, match="still scheduled: delay level"):

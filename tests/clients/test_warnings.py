@@ -1,4 +1,4 @@
-"""Warnings say why an unmodified SDK does not get anywhere, where the SDK itself does not."""
+"""Warnings that explain why an unmodified SDK fails, where the SDK itself does not."""
 
 import subprocess
 import sys
@@ -24,13 +24,13 @@ except Exception as error:
 
 
 def _produce(address: str, topic: str) -> str:
-    """Run the producer in a process of its own: the SDK leaves threads behind."""
+    """Run the producer in another process, because the SDK leaves threads behind."""
     command = [sys.executable, "-c", _PRODUCER, address, topic]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
 def test_a_python_producer_at_the_name_servers_port() -> None:
-    """The official Python SDK at the remoting port fails, and the warning names the endpoint."""
+    """The Python SDK fails at the remoting port, and the warning names the endpoint."""
     with Emulator(topics=["orders"]) as emulator:
         assert "failed" in _produce(emulator.namesrv, "orders")
         found = [warning for warning in emulator.warnings if warning.kind is not WarningKind.CONFIGURATION]
@@ -41,7 +41,7 @@ def test_a_python_producer_at_the_name_servers_port() -> None:
 
 
 def test_a_python_producer_of_a_missing_topic() -> None:
-    """The official Python SDK creates no topic, and the warning names the nearest one, also in errors of the clock."""
+    """The Python SDK fails for a missing topic; the warning names the nearest topic, also in errors of the clock."""
     with Emulator(time="frozen", topics=["orders"]) as emulator:
         assert "failed" in _produce(emulator.endpoint, "order")
         assert list(emulator.topics) == ["orders"]

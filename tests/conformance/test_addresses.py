@@ -1,4 +1,4 @@
-"""A RocketMQ that is given by its addresses: shared by all cases, mortal, and, with its control port, jumping."""
+"""A RocketMQ given by its addresses: all cases share it, it can fail, and its control port can advance its clock."""
 
 import itertools
 import types
@@ -24,28 +24,31 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 @pytest.fixture
 def served() -> Iterator[Emulator]:
-    """An emulator that serves whoever comes."""
+    """An emulator that serves any client."""
     with Emulator(profile="faithful", config=dict(COMMON_SETTINGS)) as emulator:
         yield emulator
 
 
 def addresses(emulator: Emulator, *more: str) -> str:
-    """The target of an emulator that runs."""
+    """Return the target of a running emulator."""
     return ",".join((f"namesrv={emulator.namesrv}", f"endpoint={emulator.endpoint}", *more))
 
 
 def run(cases: list[Case], text: str, *, jobs: int = 1, each: Callable[[Outcome], None] = lambda _: None) -> Run:
-    """Cases on a target, held against the records of the project."""
+    """Run cases with a target and compare them with the project's records."""
     return carry_out(cases, [choose(text)], Truth(), jobs=jobs, each=each)
 
 
 def cases(*nouns: str) -> list[Case]:
-    """The cases of some nouns that need no broker of their own."""
+    """Return the cases of some nouns that need no broker of their own."""
     return [each for each in all_cases() if each.noun in nouns and not each.mark.settings and not each.mark.alone]
 
 
 def test_a_broker_that_dies_ends_the_run(served: Emulator) -> None:
-    """What was found before is kept; the case under way says nothing of a broker that is gone; no other is tried."""
+    """A broker that stops ends the run: earlier outcomes are kept, and no other case starts.
+
+    The current case has no outcome.
+    """
     seen = itertools.count(1)
 
     def let_die(_outcome: Outcome) -> None:
@@ -60,7 +63,7 @@ def test_a_broker_that_dies_ends_the_run(served: Emulator) -> None:
 
 
 def test_a_broker_that_starts_is_waited_for() -> None:
-    """Nobody listens yet when the run begins; all its cases run on the broker that comes."""
+    """A target whose broker is not up yet waits for it, and the run then uses that broker."""
     with Emulator(profile="faithful", config=dict(COMMON_SETTINGS)) as gone:
         namesrv, endpoint = gone.namesrv, gone.endpoint
     ports = [int(address.rpartition(":")[2]) for address in (namesrv, endpoint)]
@@ -75,7 +78,10 @@ def test_a_broker_that_starts_is_waited_for() -> None:
 
 
 def test_keys_that_differ_from_the_recorded_ones_are_found(served: Emulator) -> None:
-    """Of a broker that has those of the recorded one there are none; names, ports and threads do not count."""
+    """Configuration keys that differ from the recorded broker's are listed as likely causes.
+
+    Names, ports and threads are not compared.
+    """
     with Emulator(profile="faithful", config={**COMMON_SETTINGS, "maxMessageSize": "1000", "brokerName": "x"}) as other:
         assert choose(addresses(other)).likely_causes() == ["maxMessageSize=1000 (recorded with 4194304)"]
     assert choose(addresses(served)).likely_causes() == []
@@ -83,7 +89,10 @@ def test_keys_that_differ_from_the_recorded_ones_are_found(served: Emulator) -> 
 
 
 def test_cases_that_share_a_broker_do_not_see_each_other(served: Emulator) -> None:
-    """All names are unique: many cases of both protocols at once on one broker come out as on a broker for each."""
+    """Many cases of both protocols at once on one broker have the same outcomes as with a broker each.
+
+    All names are unique.
+    """
     shared = cases("send", "pop", "ack", "offsets", "routes", "tag", "grpc_send", "grpc_fifo", "limits")
     assert len(shared) > 100
     found = run(shared, addresses(served), jobs=8)
@@ -92,11 +101,17 @@ def test_cases_that_share_a_broker_do_not_see_each_other(served: Emulator) -> No
 
 
 JUMPS_MS = 20_000
-"""Less than the cases of delays, timers and invisible durations wait for; without jumps it would be nothing."""
+"""A lower bound for the jumps of delay, timer and invisible duration cases.
+
+Without jumps the clock would not advance.
+"""
 
 
 def test_with_its_control_port_time_jumps(served: Emulator) -> None:
-    """What waits for minutes takes no time; a difference that the emulator in this process may have is one here too."""
+    """With a control port, cases that wait for minutes take no time.
+
+    A deliberate difference of the emulator in this process is accepted for this emulator as well.
+    """
     wanted = cases("delay", "timer", "grpc_invisible")
     before = served.clock.now_ms
     found = run(wanted, addresses(served, f"control={served.control}"), jobs=4)
@@ -107,7 +122,7 @@ def test_with_its_control_port_time_jumps(served: Emulator) -> None:
 
 
 def test_with_its_control_port_it_can_be_crashed_and_restarted(served: Emulator) -> None:
-    """Clients lose their connections, what was stored is there afterwards, and keys stay what they are."""
+    """With a control port, a broker can crash and restart: clients are disconnected, messages and keys are kept."""
     with choose(addresses(served, f"control={served.control}")) as target:
         assert target.capabilities >= {Capability.VIRTUAL_TIME, Capability.RESTART, Capability.CRASH}
         with target.lend({}, alone=True) as place, Remoting(place, "t1") as t:
@@ -126,7 +141,7 @@ def test_with_its_control_port_it_can_be_crashed_and_restarted(served: Emulator)
 
 @pytest.mark.parametrize("controlled", [False, True])
 def test_it_can_be_away_for_a_while(served: Emulator, controlled: bool) -> None:
-    """An emulator, by its control port too: nobody answers meanwhile, and then it goes on with what was stored."""
+    """An emulator can be stopped for a while, also by its control port, and keeps its messages."""
     target = choose(addresses(served, f"control={served.control}")) if controlled else EmulatorTarget()
     with target, target.lend({}, alone=True) as place, Remoting(place, "t2") as t:
         topic = t.topic(queues=1)
@@ -138,11 +153,14 @@ def test_it_can_be_away_for_a_while(served: Emulator, controlled: bool) -> None:
 
 
 def test_with_its_control_port_a_scenario_may_stop_it(served: Emulator) -> None:
-    """What asks for a broker to itself because it restarts it gets the one there is; what wants other keys does not."""
+    """With a control port, a scenario that restarts its broker uses the shared one.
+
+    A scenario with configuration keys of its own is not applicable.
+    """
 
     @scenario("BrokerController.shutdown", verbs={"send"}, capabilities={Capability.RESTART}, alone=True)
     def stops(s: Stage) -> None:
-        """A broker keeps what was sent."""
+        """A broker keeps stored messages."""
         topic = s.topic()
         s.producer(topic).send(topic)
         s.world.restart()
@@ -150,7 +168,7 @@ def test_with_its_control_port_a_scenario_may_stop_it(served: Emulator) -> None:
 
     @scenario("BrokerConfig", settings={"brokerPermission": "4"})
     def configured(s: Stage) -> None:
-        """A broker takes nothing."""
+        """A broker rejects every message."""
 
     module = types.ModuleType("sample")
     for function in (stops, configured):
@@ -171,7 +189,7 @@ def test_with_its_control_port_a_scenario_may_stop_it(served: Emulator) -> None:
 
 
 def test_a_control_port_that_is_none_is_said_so(served: Emulator) -> None:
-    """Nobody there, or somebody else: one sentence before anything runs."""
+    """A control port that cannot be reached, or is none, is reported in one sentence before any case runs."""
     for url, problem in ((f"http://{served.namesrv}", "is no control port"), ("http://127.0.0.1:1", "refused")):
         with pytest.raises(TargetError, match=problem), choose(addresses(served, f"control={url}")):
             pass

@@ -1,4 +1,4 @@
-"""Signed calls to a broker that asks for access keys."""
+"""Signed calls to a broker that requires access keys."""
 
 import json
 import socket
@@ -23,7 +23,7 @@ from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 
 def test_the_signature_is_over_date_and_time() -> None:
-    """HMAC-SHA1 with the secret key, in hexadecimal; a token goes beside it."""
+    """The signature is the hexadecimal HMAC-SHA1 of date and time with the secret key; a token has its own header."""
     headers = authorization(Credentials("key", "secret", "token"), "20260131T000000Z")
     assert headers == {
         "x-mq-date-time": "20260131T000000Z",
@@ -34,7 +34,7 @@ def test_the_signature_is_over_date_and_time() -> None:
 
 
 def test_every_call_of_a_grpc_world_is_signed() -> None:
-    """A place with credentials gets them with each call; one without gets none."""
+    """Every gRPC call of a target with credentials is signed; without credentials none is."""
     with Emulator(profile="faithful") as emulator:
         for credentials in (None, Credentials("key", "secret")):
             place = AddressPlace(Access(emulator.namesrv, emulator.endpoint, credentials=credentials))
@@ -45,11 +45,11 @@ def test_every_call_of_a_grpc_world_is_signed() -> None:
 
 
 def test_every_request_of_a_remoting_world_is_signed() -> None:
-    """The same by the remoting protocol, to name server and broker alike."""
+    """Every remoting request with credentials is signed, to name server and broker alike."""
     heard: list[RemotingCommand] = []
 
     def listen(server: socket.socket) -> None:
-        """Answer requests of two connections: where the only broker is, which is here, and success."""
+        """Accept two connections and respond to their requests with success and the route to this broker."""
         for _ in range(2):
             connection, _address = server.accept()
             with connection, suppress(ConnectionError):
@@ -60,7 +60,7 @@ def test_every_request_of_a_remoting_world_is_signed() -> None:
                         answer = RemotingCommand(0, opaque=heard[-1].opaque, flag=RESPONSE, body=cluster)
                         connection.sendall(frame.encode(answer))
                     if len(heard) == 1:
-                        break  # the name server has been asked all that it is asked
+                        break  # the name server gets only one request
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
@@ -78,7 +78,7 @@ def test_every_request_of_a_remoting_world_is_signed() -> None:
 
 
 def test_a_target_that_takes_nothing_but_tls(tmp_path: Path) -> None:
-    """Cases of both protocols run over encrypted connections that trust the given authority."""
+    """Cases of both protocols run over TLS connections that trust the given authority."""
     with Emulator(profile="faithful", tls_mode="enforcing") as emulator:
         access = Access(emulator.namesrv, emulator.endpoint, Tls(Path(emulator.ca_file)))
         with AddressTarget("own", access) as target:

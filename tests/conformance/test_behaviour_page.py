@@ -1,4 +1,4 @@
-"""The page that names every behaviour."""
+"""The page that lists every behavior."""
 
 import re
 from pathlib import Path
@@ -17,19 +17,19 @@ BYTES_MAX = 600 * 1024
 
 
 def made() -> str:
-    """The page as it would be made now."""
+    """Return the page as it would be generated now."""
     return behaviour_page.page(Truth(), pages.test_files())
 
 
 def rows_of(page: str) -> dict[str, tuple[str, str, str]]:
-    """Behaviour, source and what was seen, by the name of the test."""
+    """Return behavior, source and seen outcomes by the name of the test."""
     return {test: (behaviour, source, seen) for behaviour, test, _, source, seen in ROW.findall(page)}
 
 
 def test_the_page_is_current() -> None:
-    """`make pages` would change nothing."""
+    """`make pages` changes nothing."""
     here, new = (ROOT / "docs" / "behaviour.md").read_text().splitlines(), made().splitlines()
-    # Said in a few words: a comparison of two long texts takes minutes, and says less.
+    # A short comparison: pytest's comparison of two long texts takes minutes.
     if here != new:
         before = rows_of("\n".join(here))
         changed = [test for test, row in rows_of("\n".join(new)).items() if before.get(test) != row]
@@ -37,7 +37,7 @@ def test_the_page_is_current() -> None:
 
 
 def test_every_case_and_scenario_is_named_once() -> None:
-    """With its sentence, its source and, in place of nothing, what was seen."""
+    """Every case and scenario has one row with its sentence, its source and its seen outcomes."""
     page = made()
     known: dict[str, Case | Scenario] = {each.id: each for each in all_cases()}
     known |= {f"{TRUTH_FOLDER}.{each.id}": each for each in all_scenarios()}
@@ -52,7 +52,7 @@ def test_every_case_and_scenario_is_named_once() -> None:
 
 
 def test_every_record_is_named_with_its_version_and_day() -> None:
-    """Those of cases, and those of scenarios by their SDKs."""
+    """Every record of a case, or of a scenario and SDK, is listed with its version and date."""
     truth, rows = Truth(), rows_of(made())
     for version in truth.versions():
         for noun in truth.nouns(version):
@@ -68,7 +68,7 @@ def test_every_record_is_named_with_its_version_and_day() -> None:
 
 
 def test_every_difference_has_its_reason_there() -> None:
-    """In the row of its case."""
+    """Every explained difference is in the row of its case, with its reason."""
     rows = rows_of(made())
     for table, said in ((explained.DELIBERATE, "**Here otherwise**"), (explained.GAPS, "**Not here yet**")):
         for name, reason in table.items():
@@ -78,7 +78,7 @@ def test_every_difference_has_its_reason_there() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    """To headings of the page, and to files."""
+    """Links of the page lead to existing headings and files."""
     page = made()
     anchors = {heading.replace(" ", "-") for heading in re.findall(r"^## (.+)$", page, re.MULTILINE)}
     links = re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page)
@@ -87,7 +87,7 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_a_forge_can_show_it() -> None:
-    """It is not too large."""
+    """The page is small enough for forges to show it."""
     assert len(made().encode()) < BYTES_MAX
 
 
@@ -106,7 +106,10 @@ def test_a_forge_can_show_it() -> None:
     ],
 )
 def test_tests_belong_to_a_noun_by_their_names(noun: str, files: list[str]) -> None:
-    """Every word of the file's name is one of the noun's; tests of a protocol belong to nouns of that protocol."""
+    """A test file belongs to a noun if every word of its name is part of the noun.
+
+    Tests of one protocol belong only to nouns of that protocol.
+    """
     known = [
         "tests/behaviour/test_long_polling.py",
         "tests/behaviour/test_pop.py",

@@ -1,4 +1,4 @@
-"""Cases and scenarios do not know what they run against."""
+"""Cases and scenarios do not depend on their target."""
 
 import ast
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from rocketmq_testkit.conformance import cases, scenarios
 
 SUITE = "rocketmq_testkit.conformance."
 FORBIDDEN = ("targets.", "runner.", "report.", "truth.", "outcome.", "explained.", "rocketmq_testkit.fixtures")
-"""Parts of the suite that tell targets apart or know what is recorded, and the emulator itself."""
+"""Parts of the suite that distinguish targets or read records, and the emulator itself."""
 OF_A_PLACE = {"access", "now_ms", "restart"}
-"""What may be asked of a place: addresses, its time, and what a scenario does to it."""
+"""Attributes of a place that cases may use: addresses, its time, and restarts by a scenario."""
 
 
 def imported(node: ast.AST) -> Iterator[str]:
-    """The full names that an import brings, without the suite's own part."""
+    """Yield the full names that an import binds, without the prefix of the suite."""
     if isinstance(node, ast.Import):
         yield from (alias.name.removeprefix(SUITE) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -23,7 +23,7 @@ def imported(node: ast.AST) -> Iterator[str]:
 
 
 def knowledge(text: str) -> Iterator[str]:
-    """What a module knows that it should not."""
+    """Yield the forbidden knowledge of a module."""
     for node in ast.walk(ast.parse(text)):
         for name in imported(node):
             if name.startswith(FORBIDDEN) and name != "targets.target.Capability":
@@ -36,7 +36,7 @@ def knowledge(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("folder", [cases, scenarios], ids=["cases", "scenarios"])
 def test_no_module_knows_the_target(folder: object) -> None:
-    """None imports a target, or asks a place for more than its addresses and its time."""
+    """No case or scenario imports a target, or uses more of a place than its addresses and its time."""
     [path, *_] = getattr(folder, "__path__")  # noqa: B009 a package, for which mypy has no type
     files = sorted(Path(path).glob("*.py"))
     assert len(files) > 10
@@ -57,5 +57,5 @@ def test_no_module_knows_the_target(folder: object) -> None:
     ],
 )
 def test_knowledge_is_found(line: str) -> None:
-    """The check above would see each kind."""
+    """The check finds each kind of forbidden knowledge."""
     assert list(knowledge(line)) != []

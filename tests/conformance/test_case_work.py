@@ -1,4 +1,4 @@
-"""Cases that have a broker after each other: who gets which, and what becomes of one that a case has failed on."""
+"""Cases that use one broker in sequence: which cases share it, and which cases follow a failed one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ KEYS = {"autoCreateTopicEnable": "false"}
 
 
 class Costly(EmulatorTarget):
-    """Starts like a real broker: one at a time, and noted."""
+    """A target that starts like a real broker, one at a time, and records each start."""
 
     name = "costly"
     emulated = False
@@ -30,7 +30,7 @@ class Costly(EmulatorTarget):
 
     @contextmanager
     def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
-        """A new emulator, noted."""
+        """Lend a new emulator and record it."""
         self.started.append(dict(settings))
         with super().lend(settings, alone=alone, encrypted=encrypted) as place:
             self.in_use += 1
@@ -39,16 +39,16 @@ class Costly(EmulatorTarget):
 
 
 class Lines:
-    """Cases that write down at which name server each has run, under a name of its own."""
+    """Cases that record, by name, the name server of each run."""
 
     def __init__(self) -> None:
         self.seen: dict[str, list[str]] = {}
 
     def case(self, name: str, *, fails: int = 0, tidy: bool = True, settings: Mapping[str, str] | None = None) -> Case:
-        """A case whose first runs fail."""
+        """Return a case whose first `fails` runs fail."""
 
         def run(t: Remoting) -> None:
-            """A broker is there."""
+            """A broker is available."""
             runs = self.seen.setdefault(name, [])
             runs.append(t.place.access.namesrv)
             t.see("code", t.send(t.topic()).code)

@@ -1,4 +1,4 @@
-"""Java programs start from an archive of their classes, and as well without one that does not fit."""
+"""Java programs start from an archive of their classes, and also without an archive that matches."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ HELLO = b'{"i": 0, "do": "hello"}\n{"i": 1, "do": "exit"}\n'
 
 
 def printed(built: Path, of: Recipe, home: Path, *jvm: str) -> str:
-    """What the program of a build prints that is only greeted."""
+    """Return the output of a build's program that receives only a greeting."""
     java, *words = of.command(Launch(built=built, home=home))
     ended = subprocess.run(
         [java, *jvm, *words, "--namesrv", "127.0.0.1:1"],
@@ -31,7 +31,7 @@ def printed(built: Path, of: Recipe, home: Path, *jvm: str) -> str:
 
 @pytest.mark.parametrize("of", JAVA, ids=lambda each: each.name)
 def test_the_main_class_comes_from_the_archive(of: Recipe, tmp_path: Path) -> None:
-    """Of the program itself, and of the SDK that it was built with."""
+    """Most classes of the driver and of its SDK come from the archive."""
     said = printed(build(of), of, tmp_path, "-Xlog:class+load")
     loaded = [line for line in said.splitlines() if " testkit.driver." in line or " org.apache.rocketmq." in line]
     shared = [line for line in loaded if "shared objects file" in line]
@@ -39,7 +39,7 @@ def test_the_main_class_comes_from_the_archive(of: Recipe, tmp_path: Path) -> No
 
 
 def test_a_build_that_was_moved_starts_without_its_archive_and_says_nothing(tmp_path: Path) -> None:
-    """Its standard output belongs to the protocol."""
+    """A moved build starts without its archive and prints no warning, because its output belongs to the protocol."""
     of = recipe("java-remoting")
     moved = tmp_path / "moved"
     shutil.copytree(build(of), moved)
@@ -49,7 +49,7 @@ def test_a_build_that_was_moved_starts_without_its_archive_and_says_nothing(tmp_
 
 
 def test_a_build_without_an_archive_needs_no_switches(tmp_path: Path) -> None:
-    """Such is one whose archive could not be finished."""
+    """A build without archive, such as one whose archive failed, needs no switches."""
     assert class_archive.switches(tmp_path) == []
 
 
@@ -61,6 +61,6 @@ def test_a_build_without_an_archive_needs_no_switches(tmp_path: Path) -> None:
     ],
 )
 def test_a_first_run_that_fails_says_why(program: str, why: str) -> None:
-    """An archive of half of what is needed would be no fault that anybody sees."""
+    """A failed first run raises an error with its reason, because an incomplete archive would go unnoticed."""
     with pytest.raises(BuildError, match=why):
         class_archive.converse(["sh", "-c", program], [{"do": "send"}], os.environ)

@@ -1,7 +1,7 @@
-"""Request code x response code, RPC x status: what the emulator can answer, some case provokes and real brokers judge.
+"""Request code x response code, RPC x status: every code that the emulator can return is provoked by some case.
 
-A case without a record fails elsewhere (test_runner), one that differs fails the stage `conformance`. So a pair that is
-seen here was held against a real broker.
+A case without a record fails in test_runner, and one that differs fails the stage `conformance`. Every pair seen here
+was therefore compared with a real broker.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ Pairs = set[tuple[str, str]]
 
 
 def of_cases(protocol: Protocol, run: Callable[[Case, str], Pairs]) -> Pairs:
-    """What all cases of a protocol give together."""
+    """Return the pairs of all cases of a protocol."""
     cases = [each for each in all_cases() if each.mark.protocol is protocol]
     with ThreadPoolExecutor(JOBS) as pool:
         return set[tuple[str, str]]().union(*pool.map(run, cases, (f"c{number}" for number in range(len(cases)))))
@@ -39,7 +39,7 @@ def of_cases(protocol: Protocol, run: Callable[[Case, str], Pairs]) -> Pairs:
 
 @pytest.fixture(scope="module")
 def answered() -> Pairs:
-    """Operations with the codes that requests of the remoting protocol got, by name."""
+    """Pairs of operation name and response code of remoting requests."""
 
     def run(case: Case, token: str) -> Pairs:
         with EmulatorTarget() as target, target.lend(case.mark.settings, alone=case.mark.alone) as place:
@@ -61,14 +61,14 @@ def _name(outcome: Any) -> str:
 
 
 class Listening(Grpc):
-    """A world that remembers which RPC answered what."""
+    """A client that records the status of each RPC."""
 
     def __init__(self, *words: Any) -> None:
         super().__init__(*words)
         self.heard: Pairs = set()
 
     def start_call(self, rpc: str, request: Any, **more: Any) -> Callable[[], Any]:
-        """The answer, after a look at it."""
+        """Record the status of the response before returning it."""
         collect = super().start_call(rpc, request, **more)
 
         def heard() -> Any:
@@ -81,13 +81,13 @@ class Listening(Grpc):
         return heard
 
     def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
-        """The same for what comes on a telemetry stream, which a case looks at as it notes it."""
+        """Also record the status of telemetry commands, which a case notes as it reads them."""
         if isinstance(value, TelemetryCommand):
             self.heard.add(("Telemetry", code_name(value.status.code)))
         return super().see(label, value, code)
 
     def start_receiving(self, request: Any, **more: Any) -> Callable[[], Received]:
-        """The same for what a stream ends with."""
+        """Also record the status of a receive stream."""
         collect = super().start_receiving(request, **more)
 
         def heard() -> Received:
@@ -101,7 +101,7 @@ class Listening(Grpc):
 
 @pytest.fixture(scope="module")
 def heard() -> Pairs:
-    """RPCs with the statuses that they answered, by name."""
+    """Pairs of RPC name and status."""
 
     def run(case: Case, token: str) -> Pairs:
         with (
@@ -116,13 +116,13 @@ def heard() -> Pairs:
 
 
 def test_every_served_request_code_is_asked_for(answered: Pairs) -> None:
-    """No request code is served that no case sends."""
+    """Every served request code is sent by some case."""
     served = {each.operation.__name__ for each in served_codes().values()}
     assert served - {operation for operation, _ in answered} == set()
 
 
 def test_every_response_code_is_provoked(answered: Pairs) -> None:
-    """Whatever code the engine may give a request, a case gets it; what none can get is listed with its reason."""
+    """Every response code of the engine is provoked by some case, or listed with the reason why none can."""
     possible = {
         (operation.__name__, code.name)
         for operation, codes in possible_codes().items()
@@ -133,14 +133,14 @@ def test_every_response_code_is_provoked(answered: Pairs) -> None:
 
 
 def test_every_status_is_provoked(heard: Pairs) -> None:
-    """Whatever status an RPC may answer, a case gets it; what none can get is listed with its reason."""
+    """Every status of an RPC is provoked by some case, or listed with the reason why none can."""
     possible = {(rpc.name, code_name(code)) for rpc in RPCS for code in rpc.codes}
     listed = {pair for pair in UNPROVOKED if pair in possible}
     assert sorted(possible - heard) == sorted(listed)
 
 
 def test_what_is_listed_is_possible() -> None:
-    """The list of what no case provokes holds nothing that nobody could answer."""
+    """The list of unprovoked codes holds only codes that the engine or an RPC can return."""
     engine = {(operation.__name__, code.name) for operation, codes in possible_codes().items() for code in codes}
     proxy = {(rpc.name, code_name(code)) for rpc in RPCS for code in rpc.codes}
     assert UNPROVOKED.keys() - engine - proxy == set()

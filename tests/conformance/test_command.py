@@ -1,4 +1,4 @@
-"""The command: list, run, report, and what it says to bad input."""
+"""The command: list, run, report, and its errors for bad input."""
 
 import json
 import re
@@ -18,7 +18,7 @@ SENT = "(send.a_message_is_stored and not grpc)"
 
 
 def test_list_shows_every_case(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line each, with the protocol and the sentence."""
+    """`list` prints each case on one line, with its protocol and sentence."""
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     cases = all_cases()
@@ -27,7 +27,7 @@ def test_list_shows_every_case(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_run_writes_its_findings_in_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The page, the JUnit file and the JSON file tell of the same outcomes."""
+    """The page, the JUnit file and the JSON file of a run hold the same outcomes."""
     words = ["run", "-k", f"{SENT} or pop.a_popped_message_is_hidden", "--jobs", "2"]
     files = ["--json", str(tmp_path / "r.json"), "--junit", str(tmp_path / "r.xml"), "--report", str(tmp_path / "page")]
     assert main([*words, *files]) == 0
@@ -42,7 +42,7 @@ def test_run_writes_its_findings_in_every_form(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_report_joins_runs(tmp_path: Path) -> None:
-    """Findings of several runs become one page; the later one of the same case counts."""
+    """`report` joins the findings of several runs; the last one of a case counts."""
     first, second = tmp_path / "1.json", tmp_path / "2.json"
     main(["run", "-k", SENT, "--json", str(first)])
     main(["run", "-k", "pop.a_popped_message_is_hidden", "--json", str(second)])
@@ -70,7 +70,7 @@ def test_report_joins_runs(tmp_path: Path) -> None:
 def test_exit_codes_say_whether_all_was_as_expected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """1 for what nobody recorded and for what differs; 0 after it was recorded, which shows what changed."""
+    """The exit code is 1 for unrecorded and differing outcomes, and 0 after `--record`, which lists the changes."""
     monkeypatch.setattr(command, "Truth", lambda: Truth(tmp_path))
     words = ["run", "-k", SENT]
     assert main(words) == 1
@@ -88,7 +88,7 @@ def test_exit_codes_say_whether_all_was_as_expected(
 
 
 def test_the_task_runner_records_what_can_be_recorded() -> None:
-    """The command line of `make conformance-real` is understood, and all its targets may be recorded."""
+    """The command line of `make conformance-real` is valid, and all its targets can be recorded."""
     makefile = (Path(__file__).parents[2] / "Makefile").read_text()
     [line] = re.findall(r"^conformance-real:.*\n\t\S*rocketmq-conformance (.*)", makefile, re.MULTILINE)
     [real] = re.findall(r"^REAL := (.*)", makefile, re.MULTILINE)
@@ -99,13 +99,13 @@ def test_the_task_runner_records_what_can_be_recorded() -> None:
 
 @pytest.mark.parametrize(("words", "protocols"), [([], {"remoting", "grpc"}), (["--protocol", "grpc"], {"grpc"})])
 def test_cases_of_one_protocol(words: list[str], protocols: set[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """--protocol leaves the cases of one."""
+    """`--protocol` selects the cases of one protocol."""
     assert main(["list", *words]) == 0
     assert {line.split()[1] for line in capsys.readouterr().out.splitlines()} == protocols | {"SDKs"}
 
 
 def test_scenarios_run_with_the_sdks_of_a_protocol(tmp_path: Path) -> None:
-    """--protocol leaves out SDKs that speak another."""
+    """`--protocol` deselects SDKs of other protocols."""
     file = tmp_path / "r.json"
     words = ["-k", "scenarios.topics.a_send_to_an_unknown_topic", "--sdk", "python,cpp", "--protocol", "grpc"]
     assert main(["run", *words, "--json", str(file)]) == 0
@@ -115,7 +115,7 @@ def test_scenarios_run_with_the_sdks_of_a_protocol(tmp_path: Path) -> None:
 
 
 def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """A line for each that was asked for, with the folder that it is kept in."""
+    """`build` prints a line for each requested SDK with the folder of its driver."""
     assert main(["build", "--sdk", "python,go-remoting"]) == 0
     built = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
     assert list(built) == ["python", "go-remoting"]
@@ -171,7 +171,7 @@ def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_cannot_be_done_is_said_in_one_line(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2, a sentence, no traceback."""
+    """An impossible command line exits with code 2 and one sentence, without traceback."""
     assert main(words) == 2
     said = capsys.readouterr().err
     assert problem in said
@@ -180,7 +180,7 @@ def test_what_cannot_be_done_is_said_in_one_line(
 
 
 def test_without_the_extra_its_name_is_said() -> None:
-    """No traceback, and nothing else that is missing."""
+    """Without the extra `conformance`, the command exits with one sentence that names the extra."""
     program = "import sys; sys.modules['grpc'] = None; from rocketmq_testkit.conformance.command import main; "
     done = subprocess.run(
         [sys.executable, "-c", program + "sys.exit(main(['list']))"], capture_output=True, text=True, check=False
@@ -196,7 +196,7 @@ def test_without_the_extra_its_name_is_said() -> None:
 def test_a_place_that_cannot_be_written_is_found_before_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of several the first wrong one is named; nothing runs, and no empty file stays."""
+    """The first option with an unwritable path is reported before any case runs, and no empty file remains."""
     words = ["run", "-k", SENT, "--json", str(tmp_path / "r.json"), "--report", "/dev/null/page"]
 
     assert main(words) == 2
@@ -206,7 +206,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_run(
 
 
 def test_deviations_of_ones_own_broker_are_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What differs is recorded once, with a place for its reason; then it is expected, and nothing else is."""
+    """`--record-expected` records deviations of a broker with a reason; `--expected` then accepts exactly these."""
     file = tmp_path / "expected.json"
     with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
         target = ["--target", f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},version=5.3.3"]
@@ -233,7 +233,7 @@ def test_deviations_of_ones_own_broker_are_expected(tmp_path: Path, capsys: pyte
     "words", [["run", "--jobs", "0"], ["run", "--jobs", "many"], ["run", "--protocol", "amqp"], []]
 )
 def test_bad_options(words: list[str]) -> None:
-    """The parser refuses them with exit code 2."""
+    """Invalid options exit with code 2."""
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == 2

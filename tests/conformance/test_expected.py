@@ -1,4 +1,4 @@
-"""Deviations that somebody expects of their own broker: how an entry changes a verdict, and what a file must be."""
+"""Deviations that a user expects of a broker: how an entry changes a verdict, and the valid form of a file."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ ENTRY = {"reason": "ours", "seen": [["sent", {"code": 17}]]}
 
 
 def outcome(verdict: Verdict, notes: list[tuple[str, object]] | None = None, reason: str = "") -> Outcome:
-    """An outcome of one case on somebody's broker."""
+    """Return an outcome of one case with a user's broker."""
     return Outcome("send.x", "mine", verdict, 0.1, SEEN if notes is None else notes, reason=reason)
 
 
@@ -34,7 +34,7 @@ def outcome(verdict: Verdict, notes: list[tuple[str, object]] | None = None, rea
     ],
 )
 def test_an_entry_expects_one_deviation(entry: dict[str, object], before: Outcome, after: Verdict, reason: str) -> None:
-    """Neither another one nor none; another id is left alone."""
+    """An entry accepts exactly one deviation of its id; another deviation, or none, is not accepted."""
     judged = Expected({"send.x": entry}).judge(before)
 
     assert (judged.verdict, judged.reason) == (after, reason)
@@ -42,7 +42,7 @@ def test_an_entry_expects_one_deviation(entry: dict[str, object], before: Outcom
 
 
 def test_recording_keeps_reasons_and_what_was_not_run() -> None:
-    """An entry goes when its case does as recorded."""
+    """Recording keeps reasons and entries of cases that did not run, and removes an entry whose case is as recorded."""
     known = Expected({"send.x": ENTRY, "send.y": ENTRY, "send.z": ENTRY})
     fixed = Outcome("send.z", "mine", Verdict.SAME, 0.1, SEEN)
     failed = Outcome("send.w", "mine", Verdict.ERROR, 0.1, [], reason="TypeError: x")
@@ -65,7 +65,7 @@ def test_recording_keeps_reasons_and_what_was_not_run() -> None:
     ],
 )
 def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    """With its name, and how a right one is made."""
+    """A file of another form is rejected by an error with its name."""
     file = tmp_path / "expected.json"
     file.write_text(text)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C while SDKs are at work."""
+"""Ctrl-C while SDK drivers run."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from interrupted_run import Moment, interrupted
 
 
 def test_an_interrupted_run_leaves_no_driver_behind(tmp_path: Path) -> None:
-    """Neither a process nor its home; what was torn down by the signal is no finding."""
+    """An interrupted run leaves neither processes nor folders, and reports no errors for aborted scenarios."""
 
     def at_work(moment: Moment) -> bool:
         return sum("testkit.driver.remoting.Main" in line for line in moment.started) > 1

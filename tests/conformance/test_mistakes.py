@@ -1,4 +1,4 @@
-"""Mistakes on the command line of rocketmq-conformance and the exact sentences that answer them."""
+"""Mistakes on the command line of rocketmq-conformance and their exact error sentences."""
 
 import shlex
 
@@ -9,6 +9,6 @@ from rocketmq_testkit.conformance.command import main
 
 @pytest.mark.parametrize("mistake", mistakes("conformance", "$ rocketmq-conformance "), ids=str)
 def test_wrong_command_line_is_answered_by_its_sentence(mistake: Mistake, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 2 and one line on standard error, before a case runs."""
+    """A mistake exits with code 2 and its sentence on standard error, before a case runs."""
     assert main(shlex.split(mistake.typed)) == 2
     assert capsys.readouterr().err == f"rocketmq-conformance: {mistake.sentence}\n"

@@ -1,4 +1,4 @@
-"""The page of a run on two targets: everything in its column, both sides of what differs."""
+"""The page of a run with two targets: a column for each, and both sides of each difference."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ VOID = frozenset({"meta", "input", "br", "col"})
 
 
 class Page(HTMLParser):
-    """Reads a page: its tables as rows of texts, the ids there are and those that links lead to."""
+    """A parser for a page: tables as rows of texts, ids, and the ids of links."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Page(HTMLParser):
         self.ids: list[str] = []
         self.links: set[str] = set()
         self.columns: list[int] = []
-        """How many each table declares that declares any."""
+        """Number of columns of each table that declares its columns."""
         self._open: list[str] = []
         self.feed(text)
         self.close()
@@ -55,21 +55,21 @@ class Page(HTMLParser):
             row[-1] = f"{row[-1]} {data.strip()}".strip()
 
     def table(self, heading: str) -> list[list[str]]:
-        """The table whose first cell has this text."""
+        """Return the table whose first cell has this text."""
         [found] = [each for each in self.tables if each[0][0] == heading]
         return found
 
 
 @pytest.fixture(scope="module")
 def other() -> Iterator[str]:
-    """A target that makes no topics by itself."""
+    """A target that does not create topics automatically."""
     with Emulator(profile="faithful", config={**COMMON_SETTINGS, "autoCreateTopicEnable": "false"}) as emulator:
         yield f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},control={emulator.control}"
 
 
 @pytest.fixture(scope="module")
 def page(other: str, tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """The page of one case and one scenario that differ on one of two targets."""
+    """The page of one case and one scenario that differ with one of two targets."""
     folder = tmp_path_factory.mktemp("page")
     words = ("-k", "auto_create.a_send_creates_its_topic or scenarios.topics.a_send_to_an_unknown_topic")
     targets = ("--target", "emulator", "--target", other)
@@ -78,7 +78,7 @@ def page(other: str, tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 
 def test_targets_stand_side_by_side(page: Page, other: str) -> None:
-    """A column for each, with every outcome and how long it took."""
+    """Each target has a column with every outcome and its duration."""
     assert [row[:5] for row in page.table("target")] == [
         ["target", "compared with", "as expected", "differs", "same"],
         ["emulator", "5.3.3", "100.0 %", "", "2 100.0 %"],
@@ -102,7 +102,7 @@ def test_targets_stand_side_by_side(page: Page, other: str) -> None:
 
 
 def test_a_page_says_what_made_it(page: Page, other: str) -> None:
-    """Product and version, the command as it can be typed again, the day, and how long it took."""
+    """A page shows product, version, the command for a repetition, the date and the duration."""
     facts = dict(page.table("product"))
 
     assert facts["product"] == f"rocketmq-testkit {metadata.version('rocketmq-testkit')}"
@@ -113,7 +113,7 @@ def test_a_page_says_what_made_it(page: Page, other: str) -> None:
 
 
 def test_columns_have_one_width(page: Page) -> None:
-    """Each table of outcomes declares its columns, so that neither texts nor hidden rows move them."""
+    """Each table of outcomes declares its columns, so that neither texts nor hidden rows change their width."""
     css = files("rocketmq_testkit.conformance.report").joinpath("page.css").read_text()
 
     assert re.search(r"\.outcomes \{[^}]*table-layout: fixed", css)
@@ -122,7 +122,7 @@ def test_columns_have_one_width(page: Page) -> None:
 
 
 def test_a_page_does_not_show_secrets() -> None:
-    """The rest of the command stays as it was typed."""
+    """A page masks secrets in the command and shows the rest as typed."""
     target = "namesrv=h:1,endpoint=h:2,access_key=me,secret_key=very secret,token=x,control_token=y"
 
     assert shown(["run", "--target", target]) == (
@@ -132,7 +132,7 @@ def test_a_page_does_not_show_secrets() -> None:
 
 
 def test_both_sides_of_a_difference_are_shown(page: Page) -> None:
-    """What was recorded, with version and date, beside what was seen, note by note."""
+    """A difference shows the record with version and date next to the seen notes, note by note."""
     sides = [each for each in page.tables if each[0][1] == "seen"]
     [case, scenario] = sides
     assert re.fullmatch(r"recorded from 5\.3\.3 on \d{4}-\d\d-\d\d", case[0][0])
@@ -145,7 +145,7 @@ def test_both_sides_of_a_difference_are_shown(page: Page) -> None:
 
 
 def test_a_difference_is_linked_from_its_cell(page: Page) -> None:
-    """Every link leads somewhere, and no two places have one name."""
+    """Every difference is linked from its cell, and every id is unique."""
     assert len(page.links) == 2
     assert page.links <= set(page.ids)
     assert len(page.ids) == len(set(page.ids))

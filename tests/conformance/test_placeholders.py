@@ -1,4 +1,4 @@
-"""Placeholders: what stands for that which differs between two runs."""
+"""Placeholders: replacements for values that differ between two runs."""
 
 import pytest
 from hypothesis import given
@@ -45,18 +45,18 @@ def placeholders() -> Placeholders:
     ],
 )
 def test_texts(placeholders: Placeholders, text: str, shown: str) -> None:
-    """Names are known exactly, the longest first; the rest is told by its form."""
+    """Known names are replaced exactly, longest first; other values are recognized by their form."""
     assert placeholders.normal(text) == shown
 
 
 def test_values_of_any_shape(placeholders: Placeholders) -> None:
-    """Lists and keys are looked through, numbers that are times are times, others stay."""
+    """Lists and keys are searched; numbers that are times are replaced, other numbers stay."""
     value = {"topic-ab12-1": [1795256004000, 4194304, True, None, 0.5], "n": -1}
     assert placeholders.normal(value) == {"{topic 1}": ["{time}", 4194304, True, None, 0.5], "n": -1}
 
 
 def test_what_is_no_json_is_refused(placeholders: Placeholders) -> None:
-    """A case says itself what of an object it has seen."""
+    """A value that is not JSON is rejected: a case has to choose the parts of an object."""
     with pytest.raises(TypeError, match="bytes is no JSON value"):
         placeholders.normal(b"x")
 
@@ -68,7 +68,7 @@ def test_what_is_no_json_is_refused(placeholders: Placeholders) -> None:
     )
 )
 def test_normal_values_stay_normal(value: object) -> None:
-    """To replace twice is to replace once, whatever the value; so recorded notes can be compared with fresh ones."""
+    """Replacing twice equals replacing once for any value, so that records can be compared with new notes."""
     placeholders = Placeholders()
     once = placeholders.normal(value)
     assert placeholders.normal(once) == once

@@ -1,4 +1,4 @@
-"""Which cases a command line leaves, and how targets are named."""
+"""Selection of cases by the command line, and names of targets."""
 
 from pathlib import Path
 
@@ -24,20 +24,20 @@ from rocketmq_testkit.conformance.targets.target import Capability, TargetError
     ],
 )
 def test_expressions(expression: str, matching: set[str]) -> None:
-    """Words are parts of ids; `or` binds weakest, `not` strongest."""
+    """Words of an expression match parts of ids; `or` binds weakest, `not` strongest."""
     wanted = matcher(expression)
     assert {id_ for id_ in ("send.one", "send.batch", "pop.one") if wanted(id_)} == matching
 
 
 @pytest.mark.parametrize("expression", ["and", "send and", "not", "(send", "send)", "send batch", "()"])
 def test_broken_expressions_are_refused(expression: str) -> None:
-    """The error shows the expression."""
+    """A malformed expression is rejected by an error that shows the option."""
     with pytest.raises(SelectionError, match="-k"):
         matcher(expression)
 
 
 def test_targets_by_name() -> None:
-    """The three forms, with their versions and what each can do."""
+    """The three forms of a target give its kind, version and capabilities."""
     assert isinstance(target("emulator"), EmulatorTarget)
     real = target("apache:5.5.0,enablePopLog=true,popPollingSize=7")
     assert isinstance(real, ApacheTarget)
@@ -50,7 +50,7 @@ def test_targets_by_name() -> None:
 
 
 def test_credentials_and_tls(tmp_path: Path) -> None:
-    """An address may say how to sign and whom to trust."""
+    """A target may have credentials for signatures and a trusted authority."""
     ca = tmp_path / "ca.pem"
     ca.write_text("")
     words = f"namesrv=a:1,endpoint=b:2,ca={ca},access_key=k,secret_key=s,token=t"
@@ -85,12 +85,12 @@ def test_credentials_and_tls(tmp_path: Path) -> None:
     ],
 )
 def test_bad_targets(text: str, problem: str) -> None:
-    """One sentence that says what to write."""
+    """An invalid target is rejected by a sentence with the valid form."""
     with pytest.raises(TargetError, match=problem):
         target(text)
 
 
 def test_an_address_cannot_be_configured() -> None:
-    """Somebody's broker is as it is."""
+    """A target given by its addresses cannot be configured."""
     with pytest.raises(TargetError, match="as it is"), target("namesrv=a:1,endpoint=b:2").lend({"k": "v"}):
         pass

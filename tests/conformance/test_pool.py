@@ -1,4 +1,4 @@
-"""Works of a run are carried out side by side, as many of a line at once as it allows."""
+"""Works of a run are executed concurrently, each line with its own limit."""
 
 import threading
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ SECONDS_MAX = 20.0
 
 
 def done(name: str) -> list[Outcome]:
-    """What a work comes to."""
+    """Return the outcome of a work."""
     return [Outcome(name, "nowhere", Verdict.SAME, 0.0)]
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 8])
 def test_a_line_has_so_many_at_once(jobs: int) -> None:
-    """A line of one turn is worked off one by one, while the other threads go on with the next line."""
+    """A line with a limit of one runs its works one by one, while other threads work on the next line."""
     lock = threading.Lock()
     at_it = most = 0
     beside = threading.Semaphore(0)
@@ -28,7 +28,7 @@ def test_a_line_has_so_many_at_once(jobs: int) -> None:
             at_it += 1
             most = max(most, at_it)
         if jobs > 1:
-            assert beside.acquire(timeout=SECONDS_MAX)  # until one of the other line was done meanwhile
+            assert beside.acquire(timeout=SECONDS_MAX)  # waits for a work of the other line
         with lock:
             at_it -= 1
         return done("slow")
@@ -47,7 +47,7 @@ def test_a_line_has_so_many_at_once(jobs: int) -> None:
 
 
 def test_lines_come_in_their_order() -> None:
-    """One thread takes all of the first line first."""
+    """One thread executes all of the first line first."""
     found: list[str] = []
     pool = Pool(1, lambda outcome: found.append(outcome.id))
     pool.run([Line([lambda: done("a"), lambda: done("b")], at_once=3), Line([lambda: done("c")])], [])
@@ -56,7 +56,7 @@ def test_lines_come_in_their_order() -> None:
 
 @pytest.mark.parametrize(("seconds", "most_beside"), [(LONG_SECONDS, 4), (LONG_SECONDS / 2, 2)])
 def test_who_waits_long_makes_room(seconds: float, most_beside: int) -> None:
-    """While two jobs wait long, two more are begun, and not a fifth; beside short waits there are none."""
+    """While jobs wait for a long time, as many others start in their place; during short waits none do."""
     lock = threading.Lock()
     at_it = most = 0
 
@@ -78,7 +78,7 @@ def test_who_waits_long_makes_room(seconds: float, most_beside: int) -> None:
 
 
 def test_one_job_is_one_at_a_time() -> None:
-    """Nothing is begun while the only job waits."""
+    """With one job, no work starts while it waits."""
     order: list[str] = []
 
     def waits() -> Iterable[Outcome]:
@@ -93,7 +93,7 @@ def test_one_job_is_one_at_a_time() -> None:
 
 
 def test_a_bug_ends_the_run() -> None:
-    """What a work raises is the pool's problem, and nothing more is begun."""
+    """An exception of a work is the pool's problem, and no further work starts."""
 
     def broken() -> Iterable[Outcome]:
         raise RuntimeError("broken")

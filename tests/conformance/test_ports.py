@@ -1,4 +1,4 @@
-"""Ports of real brokers: nobody else of ours takes them as long as they are held, whoever listens there."""
+"""Ports for real brokers: reserved ports are not assigned twice, and ports in use by other programs are skipped."""
 
 import socket
 
@@ -12,7 +12,7 @@ TWO_BLOCKS = 2 * SIZE + 1
 
 @pytest.fixture
 def first(monkeypatch: pytest.MonkeyPatch) -> int:
-    """The first port of two blocks, which are all that there are."""
+    """The first port of a range with room for two blocks."""
     held = Ports()
     held.release()
     monkeypatch.setattr(ports, "FIRST", held.namesrv)
@@ -21,7 +21,7 @@ def first(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def test_ports_are_held_while_nobody_listens(first: int) -> None:
-    """As between the end of a broker and its next start; who has let go of them may be followed by another."""
+    """Reserved ports stay reserved while no broker listens, as between stop and restart; released ones are reusable."""
     held = [Ports(), Ports()]
     assert {each.namesrv for each in held} == {first, first + SIZE}
     with pytest.raises(TargetError, match=f"no 11 ports in a row are free between {first} and {first + TWO_BLOCKS}"):
@@ -34,7 +34,7 @@ def test_ports_are_held_while_nobody_listens(first: int) -> None:
 
 
 def test_what_somebody_else_listens_on_is_left_alone(first: int) -> None:
-    """At whatever address, and be it the last port of a block."""
+    """A block with a port that another program uses is skipped, even if it is the last port."""
     with socket.create_server(("127.0.0.1", first + SIZE - 1)):
         found = Ports()
     assert found.namesrv == first + SIZE
@@ -42,7 +42,7 @@ def test_what_somebody_else_listens_on_is_left_alone(first: int) -> None:
 
 
 def test_each_has_a_port_of_its_own() -> None:
-    """A broker takes two more beside the one that it is asked for."""
+    """All ports of a block are distinct. A broker listens on two ports in addition to its configured one."""
     held = Ports()
     wanted = [held.namesrv, held.grpc, held.remoting]
     wanted += [port + more for port in (held.broker, held.beside) for more in (-2, 0, 1)]

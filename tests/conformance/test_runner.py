@@ -1,4 +1,4 @@
-"""Running cases: verdicts, isolation, targets that die, interruption."""
+"""Running cases: verdicts, isolation, failing targets, interruption."""
 
 import os
 import signal
@@ -31,32 +31,32 @@ def stored(t: Remoting) -> None:
 
 @remoting_case("SendMessageProcessor")
 def contradicted(t: Remoting) -> None:
-    """A message is refused, says the case, wrongly."""
+    """A case expects a rejection, wrongly."""
     t.see("sent", t.send(t.topic()), 29)
 
 
 @remoting_case("SendMessageProcessor")
 def broken(t: Remoting) -> None:
-    """A case that does not come to its end."""
+    """A case fails before its end."""
     t.see("sent", t.send(t.topic()), 0)
     t.see("missing", t.send(t.topic())["nothing"])
 
 
 @remoting_case("SendMessageProcessor", needs={Capability.SEVERAL_BROKERS})
 def demanding(t: Remoting) -> None:
-    """A case for several brokers."""
+    """A case needs several brokers."""
     t.see("never", 1)
 
 
 @remoting_case("BrokerConfig", settings={"autoCreateTopicEnable": "false"})
 def configured(t: Remoting) -> None:
-    """A broker with a key of its own does not make topics."""
+    """A broker with a key of its own does not create topics."""
     t.see("sent", t.send(t.new()), 17)
 
 
 @remoting_case("PullMessageProcessor")
 def waiting(t: Remoting) -> None:
-    """A held pull is answered when its time is over, without anybody having to wait for it."""
+    """A held pull returns at its deadline, without real waiting."""
     topic, group = t.topic(), t.group()
     pending = t.start_pull(topic, group, suspend_ms=60_000)
     watch = t.stopwatch()
@@ -67,12 +67,12 @@ def waiting(t: Remoting) -> None:
 
 @grpc_case("RouteActivity")
 def routed(t: Grpc) -> None:
-    """A route is answered."""
+    """A route is returned."""
     t.see("route", t.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name=t.topic()))), 20000)
 
 
 class OneBroker(EmulatorTarget):
-    """An emulator that is said to have one broker only."""
+    """An emulator that claims to have only one broker."""
 
     capabilities = EmulatorTarget.capabilities - {Capability.SEVERAL_BROKERS}
 
@@ -96,20 +96,20 @@ def truth(tmp_path: Path) -> Truth:
 
 
 def recorded(truth: Truth, function: Callable[..., None]) -> None:
-    """Record what the emulator does now."""
+    """Record the emulator's current outcome."""
     truth.put("5.3.3", "own", {function.__name__: outcome(function, truth).notes}, "2026-01-31")
 
 
 @pytest.mark.parametrize("function", [stored, configured, waiting, routed])
 def test_what_is_as_recorded_is_the_same(truth: Truth, function: Callable[..., None]) -> None:
-    """Two runs with different names and times leave equal notes."""
+    """A run with other names and times leaves the recorded notes and has the verdict SAME."""
     assert outcome(function, truth).verdict is Verdict.UNRECORDED
     recorded(truth, function)
     assert outcome(function, truth).verdict is Verdict.SAME
 
 
 def test_what_is_otherwise_differs(truth: Truth) -> None:
-    """The outcome has both sides."""
+    """A run with other notes than recorded has the verdict DIFFERS with both sides."""
     truth.put("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
     found = outcome(stored, truth)
     assert found.verdict is Verdict.DIFFERS
@@ -120,7 +120,7 @@ def test_what_is_otherwise_differs(truth: Truth) -> None:
 
 
 def test_a_stated_code_is_held_against_what_comes(truth: Truth) -> None:
-    """A case that states a code which does not come differs, also where the same is recorded."""
+    """A case whose stated code does not match differs, even if the record has the same outcome."""
     recorded(truth, contradicted)
     found = outcome(contradicted, truth)
     assert found.verdict is Verdict.DIFFERS
@@ -128,7 +128,7 @@ def test_a_stated_code_is_held_against_what_comes(truth: Truth) -> None:
 
 
 def test_an_error_says_where(truth: Truth) -> None:
-    """A case that cannot be carried out keeps what it saw before."""
+    """A case that fails keeps its earlier notes and names the place of the failure."""
     found = outcome(broken, truth)
     assert found.verdict is Verdict.ERROR
     assert "the answer has no nothing" in found.reason
@@ -136,7 +136,7 @@ def test_an_error_says_where(truth: Truth) -> None:
 
 
 def test_another_version_may_leave_nothing_to_go_on_with(truth: Truth) -> None:
-    """There the point at which a case is given up is what is seen of it, and can be recorded."""
+    """With another version, the point of failure of a case is a note and can be recorded."""
 
     class OtherVersion(EmulatorTarget):
         truth = "5.5.0"
@@ -150,7 +150,7 @@ def test_another_version_may_leave_nothing_to_go_on_with(truth: Truth) -> None:
 
 
 def test_what_the_target_cannot_do_is_not_applicable(truth: Truth) -> None:
-    """It is not carried out, and not counted as passed."""
+    """A case that needs more than the target offers is not applicable and does not run."""
     with OneBroker() as target:
         found = run_case(case(demanding), target, truth, "t1")
     assert found.verdict is Verdict.NOT_APPLICABLE
@@ -160,7 +160,7 @@ def test_what_the_target_cannot_do_is_not_applicable(truth: Truth) -> None:
 
 @pytest.mark.parametrize(("table", "verdict"), [("DELIBERATE", Verdict.DELIBERATE), ("GAPS", Verdict.GAP)])
 def test_explained_differences(truth: Truth, monkeypatch: pytest.MonkeyPatch, table: str, verdict: Verdict) -> None:
-    """A listed difference is expected with its reason; one that is none any more fails until it is taken out."""
+    """A listed difference is expected with its reason; a listed case without difference fails."""
     monkeypatch.setattr(explained, table, {"own.stored": "because"})
     truth.put("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
     found = outcome(stored, truth)
@@ -174,7 +174,7 @@ def test_explained_differences(truth: Truth, monkeypatch: pytest.MonkeyPatch, ta
 
 
 def test_explanations_are_of_things_that_exist() -> None:
-    """Every listed difference names a case, or a scenario with or without an SDK, and has a sentence."""
+    """Every listed difference names an existing case or scenario and has a sentence."""
     ids = {each.id for each in all_cases()}
     for table in (explained.DELIBERATE, explained.GAPS):
         for name, reason in table.items():
@@ -183,7 +183,7 @@ def test_explanations_are_of_things_that_exist() -> None:
 
 
 def test_every_case_is_recorded() -> None:
-    """No case is without what the reference version did, and no record is without its case."""
+    """Every case has a record of the reference version, and every record has a case."""
     truth = Truth()
     cases = {each.id for each in all_cases()}
     records = {
@@ -193,7 +193,7 @@ def test_every_case_is_recorded() -> None:
 
 
 def test_a_case_without_a_sentence_is_refused() -> None:
-    """The error names the case."""
+    """A case without a sentence is rejected by an error with its name."""
 
     @remoting_case("X")
     def silent(t: Remoting) -> None:
@@ -204,7 +204,7 @@ def test_a_case_without_a_sentence_is_refused() -> None:
 
 
 def test_many_cases_at_once(truth: Truth) -> None:
-    """Cases that run side by side do not see each other, and outcomes come in the order of the cases."""
+    """Concurrent cases do not affect each other, and outcomes come in the order of the cases."""
     cases = [case(stored), case(waiting), case(configured), case(routed)]
     run = carry_out(cases, [EmulatorTarget()], truth, jobs=4, each=lambda _: None)
     assert [each.id for each in run.outcomes] == [each.id for each in cases]
@@ -216,7 +216,7 @@ def test_many_cases_at_once(truth: Truth) -> None:
 
 
 def test_what_cannot_be_carried_out_is_not_recorded(truth: Truth) -> None:
-    """Neither errors nor contradictions become truth."""
+    """Errors and contradictions are not recorded."""
     recorded(truth, contradicted)
     cases = [case(broken), case(contradicted), case(demanding)]
     run = carry_out(cases, [OneBroker()], truth, jobs=1, each=lambda _: None)
@@ -224,7 +224,7 @@ def test_what_cannot_be_carried_out_is_not_recorded(truth: Truth) -> None:
 
 
 class MortalTarget(EmulatorTarget):
-    """Lends emulators, and is dead after so many of them."""
+    """A target that fails after a number of lent emulators."""
 
     def __init__(self, lives: int) -> None:
         self.lives = lives
@@ -245,7 +245,7 @@ class MortalTarget(EmulatorTarget):
 
 
 def test_a_target_that_dies_ends_the_run(truth: Truth) -> None:
-    """What was found before is kept, the run says what happened, and the target is stopped."""
+    """A target that fails ends the run: outcomes are kept, the reason is reported, the target is stopped."""
     target = MortalTarget(2)
     run = carry_out([case(stored)] * 5, [target], truth, jobs=1, each=lambda _: None)
     assert len(run.outcomes) == 2
@@ -256,7 +256,7 @@ def test_a_target_that_dies_ends_the_run(truth: Truth) -> None:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt, also where the tests were started in the background, which ignores it."""
+    """Let Ctrl-C raise KeyboardInterrupt, even if the tests run in the background, which ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -264,8 +264,8 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
-    """Ctrl-C ends the run, not its findings; targets are stopped."""
-    many = 10_000  # takes longer than the main thread may need to learn of a signal
+    """Ctrl-C ends the run, keeps its outcomes and stops its targets."""
+    many = 10_000  # takes longer than the delivery of a signal to the main thread
     target = MortalTarget(many)
     seen: list[Outcome] = []
 
@@ -282,7 +282,7 @@ def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
 
 
 def test_a_second_attempt_is_told(truth: Truth) -> None:
-    """What is expected only when it is run again counts, and says so; what never is, does not."""
+    """An outcome that is expected only at a later attempt counts and is reported as repeated."""
     recorded(truth, stored)
     good = outcome(stored, truth)
     bad = outcome(contradicted, truth)
@@ -298,19 +298,19 @@ def test_a_second_attempt_is_told(truth: Truth) -> None:
 
 
 class Real(EmulatorTarget):
-    """Stands for a broker that is not told the time."""
+    """A target that behaves like a broker in real time."""
 
     emulated = False
 
 
 @pytest.mark.parametrize(("target", "attempts"), [(EmulatorTarget, 1), (Real, 3)])
 def test_a_case_has_attempts_with_real_brokers(truth: Truth, target: type[EmulatorTarget], attempts: int) -> None:
-    """However many attempts are given, a case that differs is not run again on the emulator."""
+    """A case that differs is repeated with real brokers, but not with the emulator."""
     runs = []
 
     @remoting_case("SendMessageProcessor")
     def counted(t: Remoting) -> None:
-        """A case that is contradicted."""
+        """A case contradicts its stated code."""
         runs.append(t)
         t.see("sent", t.send(t.topic()), 29)
 

@@ -1,4 +1,4 @@
-"""Scenarios: which SDKs they are for, what becomes of those that cannot be carried out, and that all are recorded."""
+"""Scenarios: their SDKs, verdicts of scenarios that cannot run, and completeness of the records."""
 
 import types
 from collections.abc import Callable
@@ -29,14 +29,14 @@ def sends(s: Stage) -> None:
 
 @scenario("SendMessageProcessor", verbs={"send"})
 def stumbles(s: Stage) -> None:
-    """A scenario that does not come to its end."""
+    """A scenario fails before its end."""
     s.see("before", 1)
     s.require(False, "it stands on nothing")
 
 
 @scenario("BrokerConfig", verbs={"send"}, settings={"autoCreateTopicEnable": "false"})
 def configured(s: Stage) -> None:
-    """A broker that makes no topics refuses a remoting send."""
+    """A broker without automatic topics rejects a remoting send."""
     s.refusal("sent", lambda: s.producer().send(s.world.new()), text=False)
 
 
@@ -55,7 +55,7 @@ def outcomes(truth: Truth, sdk: str, *functions: Callable[[Stage], None]) -> lis
 
 
 def test_there_are_scenarios_with_ids_of_their_own() -> None:
-    """The scenarios of the product are many, each has its own id, and says only of SDKs that there are why not."""
+    """Scenarios have unique ids and exclude only existing SDKs."""
     scenarios = all_scenarios()
     assert len(scenarios) >= 25
     assert len({each.id for each in scenarios}) == len(scenarios)
@@ -63,7 +63,7 @@ def test_there_are_scenarios_with_ids_of_their_own() -> None:
 
 
 def test_records_are_of_scenarios_that_there_are() -> None:
-    """Every recorded outcome, and every explained difference, belongs to a scenario and an SDK."""
+    """Every record and every explained difference belongs to an existing scenario and SDK."""
     truth, folder = Truth(), Path(explained.__file__).parent / "recorded" / REFERENCE_VERSION / "scenarios"
     known = {each.id_with(sdk) for each in all_scenarios() for sdk in registry.names()}
     recorded = {
@@ -77,7 +77,7 @@ def test_records_are_of_scenarios_that_there_are() -> None:
 
 
 def test_every_scenario_is_recorded_with_some_sdk() -> None:
-    """No scenario is without a real broker's outcome."""
+    """Every scenario is recorded with at least one SDK and a real broker."""
     truth = Truth()
     silent = [
         each.id
@@ -88,7 +88,7 @@ def test_every_scenario_is_recorded_with_some_sdk() -> None:
 
 
 def test_a_scenario_needs_a_sentence() -> None:
-    """A scenario whose docstring is no sentence is refused."""
+    """A scenario whose docstring is not a sentence is rejected."""
 
     @scenario("Somewhere")
     def silent(s: Stage) -> None:
@@ -99,12 +99,12 @@ def test_a_scenario_needs_a_sentence() -> None:
 
 
 def test_obstacles_are_named() -> None:
-    """What an SDK lacks is said by the names of the driver protocol."""
+    """A missing feature of an SDK is reported by its name in the driver protocol."""
     hello = {"protocol": "grpc", "verbs": ["send", "push"], "modes": ["orderly"]}
 
     @scenario("Somewhere", verbs={"send", "recall"}, modes={"pop"}, outcomes={"throw"}, without={"rust": "it is busy"})
     def demanding(s: Stage) -> None:
-        """It needs much."""
+        """It needs many features."""
 
     found = a_scenario(demanding)
     assert found.obstacle("java-grpc", hello) == "the SDK has no verb recall, no mode pop, no outcome throw"
@@ -118,8 +118,7 @@ def test_obstacles_are_named() -> None:
 
 
 def test_verdicts_of_an_sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notes are compared with the record of scenario and SDK; one that breaks off is an error, or the gap it is said
-    to be."""
+    """Notes are compared with the record of scenario and SDK. A scenario that fails is an error, or the listed gap."""
     truth = Truth(tmp_path)
     [first, broken] = outcomes(truth, "python", sends, stumbles)
     assert (first.id, first.verdict) == ("sample.sends@python", Verdict.UNRECORDED)
@@ -131,14 +130,17 @@ def test_verdicts_of_an_sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_settings_get_a_place_of_their_own(tmp_path: Path) -> None:
-    """A scenario with keys of broker.conf runs on an emulator that has them."""
+    """A scenario with keys of broker.conf runs with an emulator that has these keys."""
     [found] = outcomes(Truth(tmp_path), "cpp", configured)
     assert found.notes[0][1]["kind"] == "ProducerSendSyncFailed"
 
 
 @pytest.mark.parametrize("style", ["concurrent", "broadcast"])
 def test_an_sdk_that_begins_at_the_end_misses_nothing(tmp_path: Path, style: Style) -> None:
-    """Its consumers are primed before anything is sent, which the scenario sees in the offset alone."""
+    """An SDK whose consumers start at the end of a queue misses no message.
+
+    A message primes its consumers first, which the scenario can see only in the offset.
+    """
 
     @scenario("DefaultMQPushConsumerImpl", modes={style})
     def begins(s: Stage) -> None:
@@ -155,7 +157,7 @@ def test_an_sdk_that_begins_at_the_end_misses_nothing(tmp_path: Path, style: Sty
 
 
 def test_what_was_recorded_cannot_become_inapplicable(tmp_path: Path) -> None:
-    """A driver that loses a verb fails the run where there is a record."""
+    """A scenario with a record fails if the driver loses a verb that it needs."""
     truth = Truth(tmp_path)
 
     @scenario("Somewhere", verbs={"fly"})
@@ -169,11 +171,11 @@ def test_what_was_recorded_cannot_become_inapplicable(tmp_path: Path) -> None:
 
 
 def test_a_target_may_lack_a_capability(tmp_path: Path) -> None:
-    """A scenario that the target cannot carry out is not applicable to it."""
+    """A scenario that needs more than the target offers is not applicable."""
 
     @scenario("Somewhere", capabilities={Capability.SEVERAL_BROKERS})
     def spreads(s: Stage) -> None:
-        """It needs brokers."""
+        """It needs several brokers."""
 
     class OneBroker(EmulatorTarget):
         capabilities = EmulatorTarget.capabilities - {Capability.SEVERAL_BROKERS}
@@ -184,9 +186,9 @@ def test_a_target_may_lack_a_capability(tmp_path: Path) -> None:
 
 
 def test_pieces_are_whole_and_short(tmp_path: Path) -> None:
-    """Every scenario is in just one piece of each SDK, and no piece is so long that the others wait for it.
+    """Every scenario is in exactly one piece of each SDK, and no piece exceeds the maximum.
 
-    The longest are begun first.
+    The longest scenarios start first.
     """
     scenarios = all_scenarios()
     works = scenario_works(scenarios, ["python", "rust"], EmulatorTarget(), Truth(tmp_path), Crews())
@@ -202,7 +204,7 @@ def test_pieces_are_whole_and_short(tmp_path: Path) -> None:
 
 
 def test_comparison_names_what_went_wrong() -> None:
-    """Lost, repeated, strange and changed messages are named; those that are well are not."""
+    """A comparison names lost, repeated, unknown and changed messages only."""
 
     def came(body: str, tag: str = "t") -> dict[str, object]:
         return {"body": body, "topic": "x", "tag": tag, "keys": ["b", "a"], "props": {}, "id": "1", "attempt": 1}
@@ -227,12 +229,12 @@ def test_comparison_names_what_went_wrong() -> None:
 
 
 def test_order_within_groups() -> None:
-    """Numbers must rise within each message group only."""
+    """Order is kept if numbers rise within each message group."""
     assert order([("a", 1), ("b", 1), ("a", 2)]) == "kept"
     assert order([("a", 2), ("b", 1), ("a", 1)]) == {"a": [2, 1], "b": [1]}
 
 
 def test_texts_of_errors_are_made_stable() -> None:
-    """Durations, ids and names of clients differ between runs."""
+    """Durations, ids and client names in error texts are replaced because they differ between runs."""
     assert stable("waited 12 ms for 0a1b2c3d-0a1b-2c3d-4e5f-000000000001") == "waited {n} ms for {uuid}"
     assert stable("client host@123@1@abc is gone") == "client {client} is gone"

@@ -1,4 +1,4 @@
-"""The suite as pytest runs it for people who installed the package."""
+"""The suite run by pytest from an installed package."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ PYTEST = Path(sys.executable).with_name("pytest")
 
 
 def run(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    """Run the installed suite from somewhere else."""
+    """Run the installed suite from another folder."""
     return subprocess.run(
         [PYTEST, "--pyargs", "rocketmq_testkit.conformance", "-p", "no:cacheprovider", *words],
         cwd=folder,
@@ -22,7 +22,7 @@ def run(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_scenarios_come_with_their_sdk(tmp_path: Path) -> None:
-    """Each is a test with the id of its outcome; what an SDK cannot express is skipped with its reason."""
+    """Each scenario is a test with the id of its outcome; one that an SDK cannot express is skipped with its reason."""
     words = ("-k", "a_send_to_an_unknown_topic or two_lite_consumers", "-n", "2", "--dist", "loadgroup")
     done = run(tmp_path, "--sdk", "python", "-v", "-rs", *words)
     assert done.returncode == 0, done.stdout
@@ -32,7 +32,7 @@ def test_scenarios_come_with_their_sdk(tmp_path: Path) -> None:
 
 
 def test_a_scenario_that_differs_fails(tmp_path: Path) -> None:
-    """With nobody there to send to, the test of the SDK fails and says which it is."""
+    """A scenario that differs fails the test of its SDK."""
     with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
         target = f"namesrv={emulator.namesrv},endpoint={emulator.endpoint}"
         done = run(tmp_path, "--sdk", "go-remoting", "--target", target, "-k", "a_send_to_an_unknown_topic")
@@ -41,14 +41,14 @@ def test_a_scenario_that_differs_fails(tmp_path: Path) -> None:
 
 
 def test_without_an_sdk_there_are_cases_alone(tmp_path: Path) -> None:
-    """No scenario, not even as a test that is skipped."""
+    """Without `--sdk` the suite has only cases, not even skipped scenarios."""
     done = run(tmp_path, "--collect-only", "-q")
     assert "::test_case[emulator-topics." in done.stdout
     assert "scenario" not in done.stdout
 
 
 def test_an_unknown_sdk_is_refused(tmp_path: Path) -> None:
-    """The error names those that there are."""
+    """An unknown SDK is rejected by an error with its name."""
     done = run(tmp_path, "--sdk", "cobol", "-k", "topics")
     assert done.returncode != 0
     assert "no SDK driver is called 'cobol'" in done.stdout + done.stderr

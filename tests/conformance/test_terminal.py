@@ -1,4 +1,4 @@
-"""What a run shows while it goes on."""
+"""Progress output of a run."""
 
 import io
 
@@ -12,14 +12,14 @@ BAD = Outcome("send.bad", "emulator", Verdict.DIFFERS, 2.0, [("sent", 1)], Recor
 
 
 class Screen(io.StringIO):
-    """A terminal that a person looks at."""
+    """An interactive terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def test_a_log_counts_in_fifties() -> None:
-    """Neither every outcome nor none; the last count is the table's affair."""
+    """A log shows a count every fifty outcomes; the last count is in the table."""
     log = io.StringIO()
     terminal = Terminal(log, 100)
     for _ in range(100):
@@ -28,7 +28,7 @@ def test_a_log_counts_in_fifties() -> None:
 
 
 def test_what_was_not_expected_is_shown_at_once() -> None:
-    """With target, id, time and the lines in which record and observation part."""
+    """An unexpected outcome is shown at once, with target, id, time and the differing lines."""
     log = io.StringIO()
     Terminal(log, 2).show(BAD)
     head, *rest = log.getvalue().splitlines()
@@ -37,7 +37,7 @@ def test_what_was_not_expected_is_shown_at_once() -> None:
 
 
 def test_a_screen_has_one_line_that_moves() -> None:
-    """The count and the latest id replace each other; what stays is written above."""
+    """A terminal has one progress line that is overwritten; lasting lines are printed above it."""
     screen = Screen()
     terminal = Terminal(screen, 3)
     for outcome in (GOOD, BAD, GOOD):
@@ -51,7 +51,10 @@ def test_a_screen_has_one_line_that_moves() -> None:
 
 
 def test_several_targets_are_counted_each() -> None:
-    """In the order of the command line, one that has nothing to show too; an early end is told, and is no good end."""
+    """Outcomes are counted per target in the order of the command line, including targets without any.
+
+    An early end is reported and is not a success.
+    """
     log = io.StringIO()
     run = Run(["emulator", "apache:5.3.3", "own"], [GOOD, Outcome("send.good", "own", Verdict.NOT_APPLICABLE, 0.0)])
     run.problem = "TargetError: it died"

@@ -1,4 +1,4 @@
-"""Recorded truth: files of what real brokers did."""
+"""Records: files with the outcomes of real brokers."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ OTHER = [("sent", {"code": 29})]
 
 
 def test_what_was_put_is_read_again(tmp_path: Path) -> None:
-    """A record has its notes, its version and its date, also for the next process."""
+    """A stored record is read again with its notes, version and date."""
     Truth(tmp_path).put("5.3.3", "send", {"a": NOTES}, "2026-01-31")
     record = Truth(tmp_path).of("5.3.3", "send", "a")
     assert record is not None
@@ -20,7 +20,7 @@ def test_what_was_put_is_read_again(tmp_path: Path) -> None:
 
 
 def test_other_versions_hold_only_what_differs(tmp_path: Path) -> None:
-    """A version that does as the reference does has no record of its own, and loses one when it comes to do so."""
+    """Another version has records only where it differs from the reference; a record without difference is removed."""
     truth = Truth(tmp_path)
     truth.put("5.3.3", "send", {"a": NOTES, "b": NOTES}, "2026-01-31")
     assert truth.put("5.5.0", "send", {"a": NOTES, "b": OTHER}, "2026-02-01") == ["b"]
@@ -38,7 +38,7 @@ def test_other_versions_hold_only_what_differs(tmp_path: Path) -> None:
 
 
 def test_a_date_changes_only_with_what_was_seen(tmp_path: Path) -> None:
-    """Each record keeps the day of its last run, and only records whose notes changed are named."""
+    """A record keeps its date unless its notes change, and only changed records are named."""
     truth = Truth(tmp_path)
     truth.put("5.3.3", "send", {"a": NOTES}, "2026-01-31")
     assert truth.put("5.3.3", "send", {"a": NOTES}, "2026-03-01") == []
@@ -46,7 +46,7 @@ def test_a_date_changes_only_with_what_was_seen(tmp_path: Path) -> None:
 
 
 def test_one_thing_seen_is_one_line(tmp_path: Path) -> None:
-    """A change of one note shows as one line in a comparison of files, and the file is JSON."""
+    """Each note is one line of the JSON file, so that a changed note is one line of a diff."""
     Truth(tmp_path).put("5.3.3", "send", {"a": NOTES}, "2026-01-31")
     text = (tmp_path / "5.3.3" / "send.json").read_text()
     assert sum('"sent"' in line or '"pulled"' in line for line in text.splitlines()) == 2
@@ -54,7 +54,7 @@ def test_one_thing_seen_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
-    """Nobody wants to look for a merge conflict in a hundred files."""
+    """A broken file is reported by its name."""
     (tmp_path / "5.3.3").mkdir()
     (tmp_path / "5.3.3" / "send.json").write_text("<<<<<<<")
     with pytest.raises(TruthError, match=r"send\.json is no JSON"):
@@ -62,7 +62,7 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
 
 
 def test_the_records_of_the_project_can_be_read() -> None:
-    """Every file has records with a date and notes of label and value."""
+    """Every record of the project has a date and notes of label and value."""
     truth = Truth()
     for version in truth.versions():
         for noun in truth.nouns(version):

@@ -1,4 +1,4 @@
-"""Clean-up that signals do not cut short."""
+"""Clean-up that signals do not interrupt."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from rocketmq_testkit.conformance.undisturbed import undisturbed
 
 
 def test_a_signal_has_its_effect_afterwards() -> None:
-    """Ctrl-C, twice, in the midst of it: the work comes to its end, then the program is interrupted."""
+    """A signal during the work, even twice, interrupts the program only after the work is complete."""
     done: list[str] = []
 
     def work() -> None:
@@ -27,7 +27,7 @@ def test_a_signal_has_its_effect_afterwards() -> None:
 
 
 def test_what_goes_wrong_is_raised() -> None:
-    """An error of the work is the caller's."""
+    """An error of the work is raised to the caller."""
 
     def work() -> None:
         raise OSError("the folder is gone")
@@ -37,7 +37,7 @@ def test_what_goes_wrong_is_raised() -> None:
 
 
 def test_it_is_over_when_it_returns() -> None:
-    """The caller may rely on what was done, in whatever thread."""
+    """The work is complete when the call returns, although another thread executes it."""
     threads: list[str] = []
     undisturbed(lambda: threads.append(threading.current_thread().name))
     assert threads == ["clean-up"]

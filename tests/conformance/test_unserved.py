@@ -1,4 +1,4 @@
-"""The list of what real brokers answer and nothing here is compared with."""
+"""The list of request codes that real brokers serve and nothing here is compared with."""
 
 from collections import Counter
 from pathlib import Path
@@ -12,14 +12,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 
 
 def test_every_code_that_is_not_served_has_its_reason() -> None:
-    """Once each; a code that comes to be served leaves the list."""
+    """Every request code that is not served is listed once with its reason; served codes are not listed."""
     listed = Counter(code for codes in UNSERVED for code in codes)
     here = served_codes().keys() | set(PUSHED.values()) | HANDLED_ELSEWHERE
     assert sorted(listed.elements()) == sorted(code for code in RequestCode if code not in here)
 
 
 def test_reasons_are_sentences() -> None:
-    """More than a word, and fit for a table."""
+    """Every reason is a sentence that fits into a table."""
     for reason in (*UNSERVED.values(), *UNCOMPARED.values()):
         assert len(reason) > 25, reason
         assert "|" not in reason
@@ -27,5 +27,5 @@ def test_reasons_are_sentences() -> None:
 
 
 def test_the_page_has_the_list() -> None:
-    """docs/conformance.md shows it; `make pages` would change nothing."""
+    """docs/conformance.md contains the list; `make pages` changes nothing."""
     assert "\n".join(rows()) in PAGE.read_text()

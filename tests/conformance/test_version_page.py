@@ -1,4 +1,4 @@
-"""The page of what another version does otherwise."""
+"""The page of differences of another version."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def rows(here: Notes, there: Notes) -> list[tuple[str, str, str]]:
-    """What is found between two lists of notes."""
+    """Return the differences between two lists of notes."""
     return [(": ".join(each.path), each.before, each.after) for each in changes(here, there)]
 
 
 def table(tmp_path: Path, here: Notes, there: Notes) -> list[str]:
-    """The rows of the only case of a page."""
+    """Return the rows of a page with one case."""
     truth = Truth(tmp_path)
     truth.put("5.3.3", "send", {"a_case": here}, "2026-01-31")
     truth.put("9.9.9", "send", {"a_case": there}, "2026-01-31")
@@ -28,19 +28,19 @@ def table(tmp_path: Path, here: Notes, there: Notes) -> list[str]:
 
 @pytest.mark.parametrize("version", versions(Truth()))
 def test_the_page_is_current(version: str) -> None:
-    """`make pages` would change nothing."""
+    """`make pages` changes nothing."""
     assert (DOCS / f"differences-{version}.md").read_text() == page(version, Truth())
 
 
 def test_each_version_with_records_has_its_page_and_no_other() -> None:
-    """A version that is recorded no more leaves no page behind."""
+    """Each version with records has a page, and there are no other pages."""
     assert sorted(path.name for path in DOCS.glob("differences-*.md")) == [
         f"differences-{version}.md" for version in versions(Truth())
     ]
 
 
 def test_what_differs_is_something_that_there_is() -> None:
-    """Records of other versions are of cases, and of scenarios with SDKs, that the suite has."""
+    """Records of other versions belong to existing cases, scenarios and SDKs."""
     known = {(each.noun, each.name) for each in all_cases()}
     known |= {truth_of(each.id_with(sdk)) for each in all_scenarios() for sdk in registry.names()}
     truth = Truth()
@@ -54,7 +54,7 @@ def test_what_differs_is_something_that_there_is() -> None:
 
 
 def test_a_change_is_shown_by_its_way() -> None:
-    """Through keys, and through the places of lists that are long; what is equal is not shown."""
+    """A change is shown by its path through keys and long lists; equal parts are not shown."""
     here = [("sent", {"code": 0, "ext": {"id": "x"}}), ("all", [{"body": "b" * 99, "tag": None}, {}])]
     there = [("sent", {"code": 29, "ext": {"id": "x", "new": "n"}}), ("all", [{"body": "b" * 99}, {}])]
     assert rows(here, there) == [
@@ -65,7 +65,7 @@ def test_a_change_is_shown_by_its_way() -> None:
 
 
 def test_what_has_nothing_in_common_is_one_value() -> None:
-    """An answer and a failure are told apart as a whole; what is empty lacks what the other has."""
+    """Values without anything in common are shown whole; members of an empty object are shown as missing."""
     here: Notes = [("settings", {"fifo": True}), ("properties", {"A": "1", "B": "2"})]
     assert rows(here, [("settings", {"grpc": "INTERNAL"}), ("properties", {})]) == [
         ("settings", '`{"fifo": true}`', '`{"grpc": "INTERNAL"}`'),
@@ -75,12 +75,12 @@ def test_what_has_nothing_in_common_is_one_value() -> None:
 
 
 def test_a_short_list_is_one_value() -> None:
-    """A way to each number of it would say less."""
+    """A short list is shown as one value."""
     assert rows([("queues", [0, 1, 2])], [("queues", [2, 1, 0])]) == [("queues", "`[0, 1, 2]`", "`[2, 1, 0]`")]
 
 
 def test_of_long_lists_of_names_is_shown_what_one_has_alone() -> None:
-    """Two names among twenty are not looked for by eye."""
+    """Of long lists of names, only those in one list are shown."""
     names = [f"name {number}" for number in range(20)]
     assert rows([("names", names)], [("names", [*names[1:], "new", "newer"])]) == [
         ("names: what the other has not", '`["name 0"]`', '`["new", "newer"]`')
@@ -88,7 +88,7 @@ def test_of_long_lists_of_names_is_shown_what_one_has_alone() -> None:
 
 
 def test_notes_belong_together_by_their_labels() -> None:
-    """What one version noted in between does not make everything behind it another thing."""
+    """Notes are matched by their labels, so that an additional note changes nothing behind it."""
     here: Notes = [("sent", 0), ("between", 1), ("pulled", 19)]
     assert rows(here, [("sent", 0), ("pulled", 26)]) == [("between", "`1`", "—"), ("pulled", "`19`", "`26`")]
     assert rows(here, [("sent", 0), ("given up", "why")]) == [
@@ -99,7 +99,7 @@ def test_notes_belong_together_by_their_labels() -> None:
 
 
 def test_long_values_are_cut() -> None:
-    """Repeated characters to three, and what is long all the same to its two ends."""
+    """Long values are cut: repeated characters to three, other text to its two ends."""
     [(_, before, after)] = rows([("name", "g" * 200)], [("name", "".join(map(str, range(200))))])
     assert before == '`"ggg…"`'
     assert len(after) < 150
@@ -108,7 +108,7 @@ def test_long_values_are_cut() -> None:
 
 
 def test_a_row_stays_one(tmp_path: Path) -> None:
-    """Neither bars nor stars nor new lines of what was noted end a cell; the case is named once."""
+    """Bars, stars and line breaks of notes are escaped, so that they do not end a cell; the case is named once."""
     label = "a|b*\nc"
     assert table(tmp_path, [(label, "x|y"), ("z", 1)], [(label, "x"), ("z", 2)]) == [
         '| a_case | a\\|b\\* c | `"x\\|y"` | `"x"` |',
@@ -117,21 +117,21 @@ def test_a_row_stays_one(tmp_path: Path) -> None:
 
 
 def test_the_same_at_several_places_is_one_row(tmp_path: Path) -> None:
-    """Of three messages that all lack a property, one is not worth three rows."""
+    """An equal change at several places of a list is one row."""
     here = [("all", [{"body": "b" * 50, "properties": {"A": "1"}} for _ in range(3)])]
     there = [("all", [{"body": "b" * 50, "properties": {}} for _ in range(3)])]
     assert table(tmp_path, here, there) == ['| a_case | all: \\*: properties: A | `"1"` | — |']
 
 
 def test_the_same_of_many_labels_is_one_row(tmp_path: Path) -> None:
-    """Three labels are named, and the others counted; the row stands where the first of them was."""
+    """An equal change at many labels is one row, at the first one's place, with three labels and a count of others."""
     here: Notes = [(label, {"code": 0, "version": 1}) for label in "abcde"]
     there: Notes = [(label, {"code": 0, "version": 2}) for label in "abcde"]
     assert table(tmp_path, here, there) == ["| a_case | a, b, c and 2 more: version | `1` | `2` |"]
 
 
 def test_what_many_cases_show_stands_before(tmp_path: Path) -> None:
-    """A change that several cases show is counted once for each, whatever number its names have."""
+    """A change in several cases is listed first with its number of cases; numbers in names do not matter."""
     truth = Truth(tmp_path)
     names = ("one", "two", "three")
     truth.put("5.3.3", "pop", {name: [("copies", {"body": "x"})] for name in names}, "2026-01-31")

@@ -1,4 +1,4 @@
-"""What a case's side of a place does when the place is not as it should be."""
+"""Clients of a case in unusual conditions of the target."""
 
 import socket
 import threading
@@ -13,7 +13,7 @@ from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 
 def _answer_once(server: socket.socket, body: bytes) -> None:
-    """Take one connection and answer its first request with success and a body."""
+    """Accept one connection and respond to its first request with success and a body."""
     connection, _ = server.accept()
     with connection, connection.makefile("rb") as stream:
         length, word = (int.from_bytes(stream.read(4)) for _ in range(2))
@@ -26,7 +26,7 @@ def _answer_once(server: socket.socket, body: bytes) -> None:
 
 
 def test_a_name_server_without_brokers_is_said_so() -> None:
-    """A broker that is gone ends the run with a sentence, as a target that died does."""
+    """A name server without brokers ends the run with a sentence, as a failed target does."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         body = b'{"brokerAddrTable":{},"clusterAddrTable":{}}'
         threading.Thread(target=_answer_once, args=(server, body), daemon=True).start()
@@ -36,7 +36,7 @@ def test_a_name_server_without_brokers_is_said_so() -> None:
 
 
 def test_a_watch_can_be_read_as_it_stood_at_a_moment() -> None:
-    """What is measured by a time that the server names does not depend on when a case looks."""
+    """A stopwatch can be read for a past instant, so that the time of the reading does not matter."""
     with EmulatorTarget() as target, target.lend({}) as place, Remoting(place, "run1") as t:
         watch, began = t.stopwatch(), t.now_ms()
         t.wait(5)

@@ -1,4 +1,4 @@
-"""A driver without an SDK: it speaks the frame of the protocol, and misbehaves where a test asks for it."""
+"""A driver without an SDK: it implements the frame of the protocol, and misbehaves on request of a test."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The cache of driver builds, tried with recipes that need no SDK."""
+"""The cache of driver builds, tested with recipes that need no SDK."""
 
 import importlib.util
 import json
@@ -47,7 +47,7 @@ def _toy(folder: Path) -> Recipe:
 
 
 def test_a_build_is_made_once(recipe: Recipe, tmp_path: Path, cache: Path) -> None:
-    """The second build finds the first one; nothing temporary is left beside it."""
+    """A second build reuses the first one, and no temporary file remains."""
     place = building.build(recipe)
     assert building.build(recipe) == place
     assert (place / "result").read_text() == "whole\n"
@@ -56,7 +56,7 @@ def test_a_build_is_made_once(recipe: Recipe, tmp_path: Path, cache: Path) -> No
 
 
 def test_a_build_says_that_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
-    """On standard error, from its begin to its end."""
+    """A build reports its start, its progress and its end on standard error."""
     with building.announced("toy", every_seconds=0.001):
         said = ""
         while "still building" not in said:
@@ -67,7 +67,7 @@ def test_a_build_says_that_it_goes_on(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_what_is_built_already_says_nothing(recipe: Recipe, capsys: pytest.CaptureFixture[str]) -> None:
-    """The line of a build comes with the first one alone."""
+    """A build that is already in the cache prints nothing."""
     building.build(recipe)
     assert capsys.readouterr().err.startswith(f"{recipe.name}: building;")
     building.build(recipe)
@@ -75,7 +75,7 @@ def test_what_is_built_already_says_nothing(recipe: Recipe, capsys: pytest.Captu
 
 
 def test_two_processes_share_one_build(recipe: Recipe, tmp_path: Path) -> None:
-    """Builds that begin at the same time end with one folder, made by one of them."""
+    """Concurrent builds of one recipe produce one folder, made by one of the processes."""
     words = [sys.executable, str(TOY), str(recipe.folder)]
     builds = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     places = {build.communicate(timeout=60)[0].strip() for build in builds}
@@ -84,7 +84,7 @@ def test_two_processes_share_one_build(recipe: Recipe, tmp_path: Path) -> None:
 
 
 def test_everything_that_a_build_depends_on_changes_its_place(recipe: Recipe, tmp_path: Path) -> None:
-    """Name, version, salt, a source file, a further file and a shared folder each lead to another build."""
+    """A change of name, version, salt, a source file, a further file or a shared folder leads to another build."""
     shared = tmp_path / "shared"
     shared.mkdir()
     (shared / "common.txt").write_text("common")
@@ -108,7 +108,7 @@ def test_everything_that_a_build_depends_on_changes_its_place(recipe: Recipe, tm
 
 
 def test_what_a_tool_leaves_in_the_source_changes_nothing(recipe: Recipe) -> None:
-    """Compiled caches and build output in the source folder are no source."""
+    """Compiled caches and build output in the source folder do not change the fingerprint."""
     before = building.fingerprint(recipe)
     for name in ("__pycache__", "target", "node_modules"):
         (recipe.folder / name).mkdir()
@@ -117,7 +117,10 @@ def test_what_a_tool_leaves_in_the_source_changes_nothing(recipe: Recipe) -> Non
 
 
 def test_a_failed_build_leaves_nothing_and_shows_the_output(recipe: Recipe, cache: Path) -> None:
-    """The error names driver, command, exit code and output; the next attempt begins anew."""
+    """A failed build raises an error with driver, command, exit code and output.
+
+    The next attempt starts from scratch.
+    """
     failing = replace(recipe, build=_fail)
     with pytest.raises(
         BuildError, match=r"the toy driver cannot be built\. sh -c .*exit code 4(.|\n)*compiler is unhappy"
@@ -128,7 +131,7 @@ def test_a_failed_build_leaves_nothing_and_shows_the_output(recipe: Recipe, cach
 
 
 def test_a_missing_tool_is_named_with_the_way_to_get_it(recipe: Recipe, cache: Path) -> None:
-    """Nothing is started when a tool is missing, and the error says what to install."""
+    """A missing tool is reported with the way to install it before any command runs."""
     lacking = replace(recipe, tools=(*recipe.tools, Tool("no-such-compiler", "install it from the moon")))
     with pytest.raises(BuildError, match=r"toy driver .*no-such-compiler is not installed: install it from the moon"):
         building.build(lacking)
@@ -136,21 +139,21 @@ def test_a_missing_tool_is_named_with_the_way_to_get_it(recipe: Recipe, cache: P
 
 
 def test_a_finished_build_needs_no_tools(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A driver that was built stays usable where its compiler is gone."""
+    """A finished build needs no tools."""
     place = building.build(recipe)
     monkeypatch.setenv("PATH", "")
     assert building.build(recipe) == place
 
 
 def test_without_the_variable_the_cache_is_below_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The default place is the user's cache folder."""
+    """Without the environment variable the cache is in the user's cache folder."""
     monkeypatch.delenv("ROCKETMQ_TESTKIT_CACHE")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert building.cache_folder() == tmp_path / ".cache" / "rocketmq-testkit" / "drivers"
 
 
 def test_the_command_reports_each_driver(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A driver that cannot be built is reported on stderr and makes the exit code 1; an unknown name makes it 2."""
+    """A driver that cannot be built gives exit code 1 and a line on stderr; an unknown name gives exit code 2."""
     monkeypatch.setenv("PATH", os.devnull)
     assert building.main(["java-remoting"]) == 1
     assert "java-remoting driver cannot be built or started. java is not installed" in capsys.readouterr().err
@@ -160,7 +163,7 @@ def test_the_command_reports_each_driver(capsys: pytest.CaptureFixture[str], mon
 
 
 def test_the_registry_is_in_order() -> None:
-    """Every recipe can be found by its name, has source and a pinned version."""
+    """Every recipe is found by its name and has source and a pinned version."""
     for name in registry.names():
         recipe = registry.recipe(name)
         assert recipe.name == name
@@ -169,7 +172,7 @@ def test_the_registry_is_in_order() -> None:
 
 
 def test_jars_that_are_not_those_of_the_lock_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A jar that is changed, missing or too many is named; the same jars pass."""
+    """Changed, missing and additional jars are rejected by name; jars as in the lock file pass."""
     source, target, tools = (tmp_path / name for name in ("source", "target", "tools"))
     for folder in (source, target / "lib", tools):
         folder.mkdir(parents=True)

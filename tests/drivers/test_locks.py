@@ -10,7 +10,7 @@ from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.targets import apache
 
 BROKERS = ("5.3.3", "5.5.0")
-"""Versions that records are of."""
+"""Versions with records."""
 RECIPES = {name: registry.recipe(name) for name in registry.names()}
 
 
@@ -24,7 +24,7 @@ def _read(name: str, file: str) -> str:
 
 @pytest.mark.parametrize("name", _by_file("go.mod"))
 def test_go_modules_are_pinned_with_checksums(name: str) -> None:
-    """go.mod requires the recipe's version of the SDK, and go.sum knows its content."""
+    """go.mod requires the recipe's version of the SDK, and go.sum has its checksum."""
     recipe = RECIPES[name]
     assert f"{recipe.package} {recipe.version}" in _read(name, "go.mod")
     assert f"{recipe.package} {recipe.version} h1:" in _read(name, "go.sum")
@@ -32,7 +32,7 @@ def test_go_modules_are_pinned_with_checksums(name: str) -> None:
 
 @pytest.mark.parametrize("name", _by_file("requirements.txt"))
 def test_python_requirements_are_exact(name: str) -> None:
-    """Each requirement names one version, and the SDK's is the recipe's."""
+    """Each Python requirement pins one version, and that of the SDK is the recipe's."""
     recipe = RECIPES[name]
     lines = [line for line in _read(name, "requirements.txt").splitlines() if line and not line.startswith("#")]
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[0-9][0-9a-z.]*", line) for line in lines)
@@ -41,7 +41,7 @@ def test_python_requirements_are_exact(name: str) -> None:
 
 @pytest.mark.parametrize("name", _by_file("package-lock.json"))
 def test_npm_packages_are_pinned_without_a_place_to_fetch_them(name: str) -> None:
-    """package.json names one version, every package of the lock has a checksum, and no registry is named."""
+    """package.json pins one version, every package of the lock has a checksum, and no registry is named."""
     recipe = RECIPES[name]
     assert json.loads(_read(name, "package.json"))["dependencies"] == {recipe.package: recipe.version}
     packages = json.loads(_read(name, "package-lock.json"))["packages"]
@@ -51,7 +51,7 @@ def test_npm_packages_are_pinned_without_a_place_to_fetch_them(name: str) -> Non
 
 @pytest.mark.parametrize("name", _by_file("Cargo.lock"))
 def test_crates_are_pinned(name: str) -> None:
-    """Cargo.toml asks for one version of the SDK, the lock has it, and the driver's hello says so."""
+    """Cargo.toml and its lock pin the recipe's version of the SDK."""
     recipe = RECIPES[name]
     crate = recipe.package.split()[0]
     assert tomllib.loads(_read(name, "Cargo.toml"))["dependencies"][crate] == f"={recipe.version}"
@@ -61,7 +61,7 @@ def test_crates_are_pinned(name: str) -> None:
 
 @pytest.mark.parametrize("name", _by_file("pom.xml"))
 def test_jars_are_pinned_with_checksums(name: str) -> None:
-    """Every version in the pom is exact, and the lock of the recipe's version has each jar's SHA-256, the SDK's too."""
+    """Every version in the pom is exact, and the lock of the recipe's version has the SHA-256 of each jar."""
     recipe = RECIPES[name]
     versions = re.findall(r"<(?:version|sdk\.version)>(.*?)</", _read(name, "pom.xml"))
     assert all(re.fullmatch(r"[0-9][0-9.]*|\$\{sdk\.version\}", version) for version in versions)
@@ -72,20 +72,20 @@ def test_jars_are_pinned_with_checksums(name: str) -> None:
 
 @pytest.mark.parametrize("version", BROKERS)
 def test_jars_of_brokers_are_pinned_with_checksums(version: str) -> None:
-    """The lock has the SHA-256 of every jar, those of name server, broker and proxy among them."""
+    """The lock of a broker version has the SHA-256 of every jar, including name server, broker and proxy."""
     lock = json.loads((apache.recipe(version).folder / f"jars-{version}.json").read_text(encoding="utf-8"))
     assert {f"rocketmq-{part}-{version}.jar" for part in ("namesrv", "broker", "proxy")} <= set(lock)
     assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in lock.values())
 
 
 def test_every_driver_has_a_lock() -> None:
-    """No driver's folder leaves its versions open."""
+    """Every driver's folder pins its versions."""
     files = ("go.mod", "requirements.txt", "package-lock.json", "Cargo.lock", "pom.xml")
     assert {name for file in files for name in _by_file(file)} == set(RECIPES)
 
 
 def test_no_build_output_lies_among_the_sources() -> None:
-    """What toolchains leave behind is in the cache, not beside the sources."""
+    """Source folders contain no build output."""
     left = {"node_modules", "target", "bin"}
     folders = {recipe.folder for recipe in RECIPES.values()}
     assert [path for folder in folders for path in Path(folder).rglob("*") if path.name in left] == []

@@ -1,4 +1,4 @@
-"""Driver processes, tried with a fake driver that needs no SDK and no broker."""
+"""Driver processes, tested with a fake driver that needs no SDK and no broker."""
 
 import sys
 import threading
@@ -19,7 +19,7 @@ def driver() -> Iterator[Driver]:
 
 
 def test_a_command_is_answered_with_its_own_reply(driver: Driver) -> None:
-    """Replies are matched by number, whatever their order."""
+    """Replies are matched with commands by number, in any order."""
     first, second = driver.post("hold"), driver.post("hold")
     third = driver.call("release")
     assert [driver.result(future)["i"] for future in (first, second)] == [first.result()["number"], third["i"] - 1]
@@ -27,14 +27,14 @@ def test_a_command_is_answered_with_its_own_reply(driver: Driver) -> None:
 
 
 def test_hello_tells_what_a_driver_can_do(driver: Driver) -> None:
-    """Verbs, modes and outcomes are those of the reply."""
+    """Verbs, modes and outcomes of a driver are those of its reply to `hello`."""
     assert driver.verbs == {"hello", "exit"}
     assert driver.modes == {"pop"}
     assert driver.outcomes == {"throw"}
 
 
 def test_keywords_and_bytes_are_sent_as_the_protocol_wants_them(driver: Driver) -> None:
-    """A trailing underscore goes, bytes become base64 at any depth, None and text stay."""
+    """Of a command's keywords a trailing underscore is removed, bytes become base64, None and text stay unchanged."""
     reply = driver.call("echo", as_="p", body=b"\x00\xff", messages=[{"body": b"hi", "tag": None}], text="grün")
     command = {name: value for name, value in reply["command"].items() if name != "i"}
     assert command == {
@@ -47,7 +47,7 @@ def test_keywords_and_bytes_are_sent_as_the_protocol_wants_them(driver: Driver) 
 
 
 def test_a_refusal_is_an_error_with_its_parts(driver: Driver) -> None:
-    """DriverError carries kind, code and text of the reply; the driver goes on."""
+    """A refused command raises DriverError with kind, code and text; the driver continues."""
     with pytest.raises(DriverError, match="fake answered refuse with BadRequestException") as caught:
         driver.call("refuse")
     assert (caught.value.kind, caught.value.code, caught.value.err) == ("BadRequestException", 40011, "too small")
@@ -55,14 +55,14 @@ def test_a_refusal_is_an_error_with_its_parts(driver: Driver) -> None:
 
 
 def test_a_missing_reply_is_reported_with_the_output(driver: Driver) -> None:
-    """A reply that does not come in time is a DriverFailure that shows what the process printed."""
+    """A missing reply raises DriverFailure with the output of the process."""
     driver.call("mutter")
     with pytest.raises(DriverFailure, match=r"did not answer hold within 0\.2 s(.|\n)*on stdout: this is not JSON"):
         driver.call("hold", timeout=0.2)
 
 
 def test_death_is_reported_with_exit_code_and_last_words(driver: Driver) -> None:
-    """Whoever waits for a reply or an event of a process that dies is told so at once, and so is the next caller."""
+    """The death of a process fails all pending and later calls at once, with exit code and last output."""
     held = driver.post("hold")
     with pytest.raises(DriverFailure, match=r"ended before it answered die \(exit code 7\)(.|\n)*the last words"):
         driver.call("die")
@@ -75,7 +75,7 @@ def test_death_is_reported_with_exit_code_and_last_words(driver: Driver) -> None
 
 
 def test_events_are_kept_in_order_and_by_object(driver: Driver) -> None:
-    """Events of all objects are collected as they come; messages are those of one push consumer."""
+    """Events are kept in order of arrival; `messages` returns those of one push consumer."""
     driver.call("event", of="a", count=2)
     driver.call("event", of="b", count=1)
     assert [(event["of"], event["t"]) for event in driver.events()] == [("a", 0), ("a", 1), ("b", 0)]
@@ -83,7 +83,7 @@ def test_events_are_kept_in_order_and_by_object(driver: Driver) -> None:
 
 
 def test_waiting_finds_past_and_coming_events(driver: Driver) -> None:
-    """wait_for_event accepts an event that came before the call, and one that another thread's command brings."""
+    """wait_for_event accepts an earlier event as well as a later one."""
     driver.call("event", of="a", count=3)
     assert driver.wait_for_event(lambda event: event["t"] == 1)["msg"]["n"] == 1
     later = threading.Timer(0.1, driver.call, ["event"], {"of": "late", "count": 1})
@@ -93,14 +93,14 @@ def test_waiting_finds_past_and_coming_events(driver: Driver) -> None:
 
 
 def test_an_event_that_never_comes_is_an_error(driver: Driver) -> None:
-    """After the time given, DriverFailure tells how many events there were."""
+    """wait_for_event raises DriverFailure with the number of events after the timeout."""
     driver.call("event", of="a", count=3)
     with pytest.raises(DriverFailure, match=r"did not bring the awaited event within 0\.1 s \(3 events\)"):
         driver.wait_for_event(lambda event: event["of"] == "b", timeout=0.1)
 
 
 def test_every_process_has_a_home_that_goes_with_it() -> None:
-    """Two processes have two homes, and neither is left behind."""
+    """Every process has a home of its own, which is removed with it."""
     with Driver("one", FAKE) as one, Driver("two", FAKE) as two:
         homes = {Path(driver.call("echo")["home"]) for driver in (one, two)}
         assert homes == {one.home, two.home}
@@ -110,14 +110,14 @@ def test_every_process_has_a_home_that_goes_with_it() -> None:
 
 
 def test_a_home_that_was_given_stays(tmp_path: Path) -> None:
-    """The caller's own folder is used and kept."""
+    """A home given by the caller is used and kept."""
     with Driver("fake", FAKE, home=tmp_path) as driver:
         assert driver.call("echo")["home"] == str(tmp_path)
     assert tmp_path.is_dir()
 
 
 def test_a_process_that_does_not_exit_is_killed() -> None:
-    """close() gives two seconds for `exit`, then kills; a second close() does nothing."""
+    """close() gives the process two seconds for `exit`, then kills it; a second close() is a no-op."""
     driver = Driver("stubborn", [*FAKE, "--stubborn"])
     assert driver.hello["arguments"] == ["--stubborn"]
     begin = time.monotonic()
@@ -129,7 +129,7 @@ def test_a_process_that_does_not_exit_is_killed() -> None:
 
 
 def test_a_process_that_fails_at_start_tells_why() -> None:
-    """The hello of a process that ends at once shows its exit code and what it printed."""
+    """A process that fails at start raises DriverFailure with its exit code and output."""
     with (
         Driver("broken", [*FAKE, "--broken"]) as driver,
         pytest.raises(DriverFailure, match=r"exit code 3(.|\n)*no configuration found"),
@@ -138,6 +138,6 @@ def test_a_process_that_fails_at_start_tells_why() -> None:
 
 
 def test_a_program_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """A missing executable is a DriverFailure that names it."""
+    """A missing executable raises DriverFailure with its name."""
     with pytest.raises(DriverFailure, match=r"the ghost driver cannot be started: .*/ghost: No such file"):
         Driver("ghost", [str(tmp_path / "ghost")])

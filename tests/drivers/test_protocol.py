@@ -1,4 +1,4 @@
-"""Every driver keeps the frame of the protocol; none of this needs a broker."""
+"""Every driver implements the frame of the protocol; no broker is needed."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ PAGE = (Path(drivers.__file__).parent / "PROTOCOL.md").read_text(encoding="utf-8
 
 
 def _rows(head: str) -> list[list[str]]:
-    """The cells of the page's one table whose head begins with this word."""
+    """Return the cells of the page's table whose head begins with this word."""
     (table,) = re.findall(rf"^\| {head} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()]
 
@@ -35,7 +35,7 @@ def _words(cell: str) -> list[str]:
 
 
 def _who(head: str) -> dict[str, set[str]]:
-    """What the page says each SDK has, from the table with this head."""
+    """Return what each SDK supports according to the table with this head."""
     has: dict[str, set[str]] = {sdk: set() for sdk in registry.names()}
     for cell, sdks in _rows(head):
         named = set() if sdks == "all" else set(sdks.removeprefix("all but ").split(", "))
@@ -52,7 +52,7 @@ def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
 
 
 def _answers(name: str, home: Path, lines: Sequence[bytes], count: int) -> tuple[list[dict[str, Any]], int]:
-    """The first ``count`` lines that a driver answers to raw lines, and its exit code when its input ends then."""
+    """Send raw lines to a driver; return its first ``count`` replies, and its exit code after the end of input."""
     recipe = registry.recipe(name)
     launch = Launch(built=build(recipe), home=home)
     switch = "--namesrv" if recipe.protocol == "remoting" else "--endpoint"
@@ -70,7 +70,7 @@ def _answers(name: str, home: Path, lines: Sequence[bytes], count: int) -> tuple
         process.stdin.write(b"".join(line + b"\n" for line in lines))
         process.stdin.flush()
         answers = [json.loads(process.stdout.readline()) for _ in range(count)]
-        # A program that has ended already is no error here.
+        # The process may have ended already.
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
         answers += [json.loads(line) for line in process.stdout]
@@ -80,7 +80,7 @@ def _answers(name: str, home: Path, lines: Sequence[bytes], count: int) -> tuple
 
 
 def test_hello_tells_what_the_recipe_promises(driver: Driver) -> None:
-    """Package, version, language and protocol of the running SDK are those of the table."""
+    """The reply to `hello` has the recipe's package, version, language and protocol."""
     recipe = registry.recipe(driver.name)
     wanted = (recipe.version, recipe.language, recipe.protocol, 1)
     assert tuple(driver.hello[name] for name in ("version", "language", "protocol", "protocol_version")) == wanted
@@ -91,7 +91,7 @@ def test_hello_tells_what_the_recipe_promises(driver: Driver) -> None:
 
 
 def test_every_verb_of_the_page_is_had_by_a_driver() -> None:
-    """The table of verbs and the table of who has them name the same ones, each once."""
+    """The table of verbs and the table of SDKs per verb name the same verbs, each once."""
     explained = [word for row in _rows("verb") for word in _words(row[0])]
     had = [word for row in _rows("verbs") for word in _words(row[0])]
     assert sorted(explained) == sorted(had)
@@ -99,7 +99,7 @@ def test_every_verb_of_the_page_is_had_by_a_driver() -> None:
 
 
 def test_a_driver_has_what_the_page_says(driver: Driver) -> None:
-    """Its hello lists exactly the verbs, outcomes, allocations and options that the page names beside it."""
+    """The reply to `hello` lists exactly the verbs, outcomes, allocations and options on the page for the SDK."""
     assert driver.verbs == _who("verbs")[driver.name]
     assert driver.outcomes == _who("outcomes")[driver.name]
     assert driver.allocations == _who("allocations")[driver.name]
@@ -118,7 +118,7 @@ def test_a_driver_has_what_the_page_says(driver: Driver) -> None:
 def test_a_bad_command_is_refused_and_the_driver_lives(
     driver: Driver, kinds: set[str], verb: str, fields: dict[str, Any]
 ) -> None:
-    """The driver's own refusals have the kinds of the protocol, no code, and a text."""
+    """A bad command is refused with a kind of the protocol, no code and a text; the driver continues."""
     with pytest.raises(DriverError) as caught:
         driver.call(verb, **fields)
     assert caught.value.kind in kinds
@@ -131,7 +131,7 @@ def test_a_bad_command_is_refused_and_the_driver_lives(
     "check", ["PERHAPS", 7, [], ["COMMIT", "PERHAPS"], ["COMMIT", None], {"a": "PERHAPS"}, {"a": None}, {"a": []}]
 )
 def test_an_answer_that_is_no_state_is_refused(driver: Driver, check: object) -> None:
-    """A producer whose checks would be answered with nonsense is not made; one SDK has no checks at all."""
+    """A producer with an invalid answer to checks is refused; one SDK supports no checks at all."""
     with pytest.raises(DriverError) as caught:
         driver.call("producer", as_="p", topics=[], group="g", check=check)
     assert caught.value.kind == ("BadCommand" if "send_tx" in driver.verbs else "Unsupported")
@@ -139,7 +139,7 @@ def test_an_answer_that_is_no_state_is_refused(driver: Driver, check: object) ->
 
 @pytest.mark.parametrize("field", ["fail", "throw", "hang_ms"])
 def test_a_script_that_is_no_table_of_numbers_is_refused(driver: Driver, field: str) -> None:
-    """A push consumer with such a script is not made, nor any where the SDK has none."""
+    """A push consumer with an invalid script is refused, and every push consumer of an SDK without them."""
     refusals = {"BadCommand", "Unsupported"} if "push" in driver.verbs else {"UnknownVerb"}
     for table in ({"a": "b"}, ["a"], 7):
         fields: dict[str, Any] = {"sub": {"t": {"expr": "*", "type": "TAG"}}, field: table}
@@ -150,7 +150,10 @@ def test_a_script_that_is_no_table_of_numbers_is_refused(driver: Driver, field: 
 
 @pytest.mark.parametrize("name", registry.names())
 def test_lines_that_are_no_commands_are_refused(name: str, tmp_path: Path) -> None:
-    """Broken JSON, a value that is no object and a line without a verb are answered; the end of input ends with 0."""
+    """Invalid JSON, a value that is not an object and a line without verb are refused.
+
+    The end of input exits with 0.
+    """
     lines = (b'{"i": 1, "do": "hel', b"[1, 2]", b'{"i": 3}', b'{"i": 4, "do": "hello"}')
     answers, code = _answers(name, tmp_path, lines, 4)
     assert [(answer["i"], answer["ok"]) for answer in answers] == [(None, False), (None, False), (3, False), (4, True)]
@@ -161,7 +164,7 @@ def test_lines_that_are_no_commands_are_refused(name: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", registry.names())
 def test_exit_is_answered_and_ends_the_process(name: str, tmp_path: Path) -> None:
-    """`exit` has a reply, and nothing after it is read."""
+    """`exit` has a reply, and no later line is read."""
     answers, code = _answers(name, tmp_path, [b'{"i": 1, "do": "exit"}', b'{"i": 2, "do": "hello"}'], 1)
     assert [(answer["i"], answer["ok"]) for answer in answers] == [(1, True)]
     assert code == 0
@@ -169,7 +172,7 @@ def test_exit_is_answered_and_ends_the_process(name: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", JAVA)
 def test_text_of_every_plane_survives_the_java_reader(name: str, tmp_path: Path) -> None:
-    """Raw UTF-8 and escapes, surrogate pairs included, come back as they were sent."""
+    """Raw UTF-8 and escapes, including surrogate pairs, are returned unchanged."""
     verb = 'a "b" \\ \n grün ☕ 😀'
     lines = [json.dumps({"i": 1, "do": verb}, ensure_ascii=ascii_only).encode() for ascii_only in (True, False)]
     answers, _ = _answers(name, tmp_path, lines, 2)

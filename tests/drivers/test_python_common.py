@@ -1,4 +1,4 @@
-"""What the drivers of Python SDKs have in common: reading commands, scripts of listeners, measuring."""
+"""Common parts of the Python drivers: reading commands, scripts of listeners, load."""
 
 import base64
 import json
@@ -32,14 +32,14 @@ from rocketmq_testkit.conformance.drivers.python_common.script import Answers, S
     ],
 )
 def test_missing_and_wrong_fields_are_refused(read: Callable[[Command], Any], fields: dict[str, Any]) -> None:
-    """A field that is needed and not there, or of another type, is a BadCommand."""
+    """A missing field or one of another type is refused as BadCommand."""
     with pytest.raises(Refusal) as caught:
         read(Command(fields))
     assert caught.value.kind == "BadCommand"
 
 
 def test_null_is_the_same_as_absent() -> None:
-    """A field that is null takes the default, as one that is not there."""
+    """A field that is null has the default, as a missing one."""
     command = Command({"x": None})
     assert not command.has("x")
     assert command.text("x", "default") == "default"
@@ -59,7 +59,7 @@ def _script(**fields: Any) -> Script:
 
 
 def test_a_script_fails_the_first_attempts() -> None:
-    """The first n attempts of a named message fail, others never do."""
+    """The first n attempts of a named message fail; other messages never fail."""
     script = _script(fail={"a": 2})
     answers = [script.act({"id": "1", "attempt": n}, b"a") for n in (1, 2, 3)]
     assert answers == ["fail", "fail", "success"]
@@ -68,24 +68,24 @@ def test_a_script_fails_the_first_attempts() -> None:
 
 
 def test_a_script_counts_where_the_sdk_does_not() -> None:
-    """An SDK that shows every attempt as the first is counted for."""
+    """A script counts attempts itself if the SDK shows every attempt as the first."""
     script = _script(fail={"a": 2})
     assert [script.act({"id": "1", "attempt": 1}, b"a") for _ in range(3)] == ["fail", "fail", "success"]
 
 
 def test_a_script_believes_an_attempt_that_another_consumer_began() -> None:
-    """What earlier consumers of the group failed counts as well."""
+    """Attempts of earlier consumers of the group count as well."""
     assert _script(fail={"a": 2}).act({"id": "1", "attempt": 3}, b"a") == "success"
 
 
 def test_a_script_throws_before_it_fails() -> None:
-    """Of two outcomes for one body `throw` has the first attempts, and `fail` what is left of its own."""
+    """If both outcomes apply to a body, `throw` gets the first attempts and `fail` the rest of its own number."""
     script = _script(fail={"a": 2}, throw={"a": 1})
     assert [script.act({"id": "1", "attempt": n}, b"a") for n in (1, 2, 3)] == ["throw", "fail", "success"]
 
 
 def test_a_star_stands_for_the_bodies_that_are_not_named() -> None:
-    """A named body has its own number, also when that is zero; all others have the star's."""
+    """A named body has its own number, even zero; all others have that of the star."""
     script = _script(fail={"*": 1, "a": 0})
     assert [script.act({"id": text, "attempt": 1}, text.encode()) for text in "abc"] == ["success", "fail", "fail"]
 
@@ -106,26 +106,26 @@ def _base64(text: str) -> str:
     ],
 )
 def test_answers_to_checks(check: Any, wanted: list[str]) -> None:
-    """One word answers all, a list goes on from check to check and stays at its end, a map goes by the body."""
+    """One state answers all checks, a list answers them one by one and repeats its end, a map goes by the body."""
     answers = Answers(check)
     assert [answers.next(_base64("a")) for _ in range(3)] == list(zip(wanted, (1, 2, 3), strict=True))
 
 
 def test_checks_of_two_bodies_are_counted_apart() -> None:
-    """Each transaction has the list from its start."""
+    """Checks of two bodies are counted separately."""
     answers = Answers(["UNKNOWN", "COMMIT"])
     assert [answers.next(_base64(text))[0] for text in "abab"] == ["UNKNOWN", "UNKNOWN", "COMMIT", "COMMIT"]
 
 
 @pytest.mark.parametrize("check", ["PERHAPS", [], ["COMMIT", "PERHAPS"], {"a": "PERHAPS"}, 7])
 def test_words_that_are_no_states_are_refused(check: Any) -> None:
-    """A producer is not made with an answer that means nothing."""
+    """A producer with an unknown state as answer is refused."""
     with pytest.raises(Refusal, match="COMMIT, ROLLBACK, UNKNOWN"):
         Answers(check)
 
 
 def test_a_check_is_told_with_what_the_sdk_shows() -> None:
-    """The event has the answer that the SDK gets, the count, the broker's count and the transaction's id."""
+    """The event of a check has the answer to the SDK, the count, the broker's count and the transaction id."""
     read, write = os.pipe()
     driver = Driver({}, write)
     message = {"body": _base64("a"), "props": {"TRANSACTION_CHECK_TIMES": "4", "__transactionId__": "t1"}}
@@ -142,7 +142,7 @@ def _replies(read: int, count: int) -> list[dict[str, Any]]:
 
 
 def test_events_are_lines_of_their_own() -> None:
-    """A listener's events tell that it was called and what it does; a quiet one tells nothing and is counted."""
+    """Events of a listener report its call and its outcome; a quiet listener reports nothing and is counted."""
     read, write = os.pipe()
     driver = Driver({}, write)
     quiet = _script(quiet=True)
@@ -157,7 +157,7 @@ def test_events_are_lines_of_their_own() -> None:
 
 
 def test_names_and_handles_are_the_drivers_own() -> None:
-    """A name belongs to one object until it is taken; a handle leads to its message for good."""
+    """A name belongs to one object until the object is taken; a handle refers to its message permanently."""
     read, write = os.pipe()
     driver = Driver({}, write)
     named = Command({"as": "a", "on": "a"})
@@ -179,7 +179,7 @@ def test_names_and_handles_are_the_drivers_own() -> None:
 
 
 def test_a_client_that_cannot_be_made_leaves_its_name_free() -> None:
-    """After a failed start the same name can be used again."""
+    """After a failed start the name can be used again."""
     read, write = os.pipe()
     driver = Driver({}, write)
 
@@ -194,7 +194,7 @@ def test_a_client_that_cannot_be_made_leaves_its_name_free() -> None:
 
 
 def test_load_numbers_every_message_once() -> None:
-    """Each body and key is sent once, by however many threads, and failures are counted."""
+    """Each body and key is sent once by any number of threads, and failures are counted."""
     sent: list[tuple[bytes, list[str] | None]] = []
 
     def send(body: bytes, keys: list[str] | None) -> None:
@@ -209,7 +209,7 @@ def test_load_numbers_every_message_once() -> None:
 
 
 def test_draining_ends_when_there_is_nothing_more() -> None:
-    """A receive that finds nothing ends it, and what was not acknowledged is an error."""
+    """A receive without messages ends a drain, and a missing acknowledgement counts as error."""
     batches = iter([(3, 0), (2, 1), (0, 0)])
     reply = drain(Command({"count": 100}), lambda: next(batches))
     assert (reply["count"], reply["errors"]) == (4, 1)

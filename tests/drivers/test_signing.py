@@ -1,4 +1,4 @@
-"""Every driver signs with the keys that it is given, as its protocol has it."""
+"""Every driver signs with the given keys as its protocol requires."""
 
 import json
 import queue
@@ -25,12 +25,12 @@ SECONDS = 20.0
 SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2)
 GRPC = [name for name in registry.names() if registry.recipe(name).protocol == "grpc"]
 ENCRYPTING = ("java-grpc-5.0",)
-"""SDKs that know no plaintext."""
+"""SDKs without plaintext connections."""
 REMOTING = [name for name in registry.names() if registry.recipe(name).protocol == "remoting"]
 
 
 class Listener(socketserver.ThreadingTCPServer):
-    """A name server and broker in one, which says yes to everything and keeps the sends."""
+    """A name server and broker in one, which accepts every request and records the sends."""
 
     daemon_threads = True
 
@@ -40,11 +40,11 @@ class Listener(socketserver.ThreadingTCPServer):
 
     @property
     def address(self) -> str:
-        """Where it listens."""
+        """The address of the listener."""
         return f"127.0.0.1:{self.server_address[1]}"
 
     def answer(self, asked: RemotingCommand) -> RemotingCommand:
-        """A route to itself, or success."""
+        """Return a route to this listener, or success."""
         if asked.code in SENDS:
             self.sends.put(asked)
         body = b""
@@ -52,7 +52,7 @@ class Listener(socketserver.ThreadingTCPServer):
             broker = {"brokerAddrs": {"0": self.address}, "brokerName": "b", "cluster": "c"}
             queues = {"brokerName": "b", "perm": 6, "readQueueNums": 1, "writeQueueNums": 1, "topicSysFlag": 0}
             route = {"brokerDatas": [broker], "queueDatas": [queues], "filterServerTable": {}}
-            body = json.dumps(route, separators=(",", ":")).encode()  # Go's SDK knows no blanks in JSON
+            body = json.dumps(route, separators=(",", ":")).encode()  # Go's SDK does not parse blanks in JSON
         fields = {"msgId": "0" * 32, "queueId": "0", "queueOffset": "0"}
         return RemotingCommand(0, opaque=asked.opaque, flag=RESPONSE, ext_fields=fields, body=body)
 
@@ -62,7 +62,7 @@ class _Connection(socketserver.BaseRequestHandler):
         splitter = frame.FrameSplitter()
         listener = self.server
         assert isinstance(listener, Listener)
-        with suppress(ConnectionError):  # drivers end without a farewell
+        with suppress(ConnectionError):  # drivers close connections without notice
             while data := self.request.recv(65536):
                 for serialize_type, header, body in splitter.feed(data):
                     asked = frame.decode(serialize_type, header, body)
@@ -72,7 +72,7 @@ class _Connection(socketserver.BaseRequestHandler):
 
 @contextmanager
 def listening() -> Iterator[Listener]:
-    """A listener that ends with the block."""
+    """Run a listener while the block runs."""
     with Listener() as listener:
         threading.Thread(target=listener.serve_forever, daemon=True).start()
         yield listener
@@ -80,19 +80,19 @@ def listening() -> Iterator[Listener]:
 
 
 class Refusing(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio is published without types
-    """A proxy that keeps the headers of calls, and serves none."""
+    """A proxy that records the headers of calls and serves none."""
 
     def __init__(self) -> None:
         self.heard: queue.Queue[dict[str, str]] = queue.Queue()
 
     def service(self, call: grpc.HandlerCallDetails) -> None:
-        """Called for each call."""
+        """Record the headers of a call."""
         self.heard.put(dict(call.invocation_metadata))
 
 
 @pytest.mark.parametrize("sdk", REMOTING)
 def test_a_remoting_sdk_signs_its_sends(sdk: str) -> None:
-    """The access key and the signature over all fields and the body are in the request."""
+    """A remoting send has the access key and the signature over all fields and the body."""
     with listening() as listener, start(sdk, Addresses(listener.address, "", credentials=KEYS)) as driver:
         driver.call("producer", as_="p", topics=["t"])
         driver.post("send", on="p", topic="t", body=b"hello")
@@ -104,11 +104,11 @@ def test_a_remoting_sdk_signs_its_sends(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", GRPC)
 def test_a_grpc_sdk_signs_its_calls(sdk: str) -> None:
-    """The access key and the signature over date and time are in the headers of the first call."""
+    """The first gRPC call has the access key and the signature over date and time in its headers."""
     refusing = Refusing()
     server = grpc.server(ThreadPoolExecutor(2), handlers=[refusing])
     if sdk in ENCRYPTING:
-        pem = Authority().issue(["127.0.0.1"])  # which they do not look at
+        pem = Authority().issue(["127.0.0.1"])  # the SDKs do not verify it
         port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(pem, pem)]))
     else:
         port = server.add_insecure_port("127.0.0.1:0")
@@ -128,7 +128,7 @@ def test_a_grpc_sdk_signs_its_calls(sdk: str) -> None:
 
 
 def test_without_keys_nothing_is_signed() -> None:
-    """A place that asks for no keys gets none."""
+    """Without keys, requests are not signed."""
     with listening() as listener, start("java-remoting", Addresses(listener.address, "")) as driver:
         driver.call("producer", as_="p", topics=["t"])
         driver.post("send", on="p", topic="t", body=b"hello")

@@ -1,4 +1,4 @@
-"""Builds a toy driver from the source folder that is named, as a process of its own: `toy_build.py SOURCE`."""
+"""Builds a toy driver from a source folder, in a process of its own: `toy_build.py SOURCE`."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from rocketmq_testkit.conformance.drivers.recipe import Launch, Recipe, Tool, Wo
 
 
 def make(workshop: Workshop) -> None:
-    """Leave a mark outside, so that builds can be counted, and take long enough to be overtaken."""
+    """Log the build, so that builds can be counted, and take long enough for concurrent builds."""
     workshop.run("sh", "-c", f"echo built >> {workshop.source.parent / 'log'}; sleep 0.3; echo whole > result")
 
 

@@ -36,14 +36,14 @@ def pytest_runtest_logfinish(nodeid, location):
 
 
 def run(folder: Path, suite: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    """Run a suite of its own with the hooks of ours."""
+    """Run a separate suite with this project's hooks."""
     hooks = "pytest_configure, pytest_runtest_teardown, pytest_sessionfinish"
     (folder / "conftest.py").write_text(f"from bug_reports import {hooks}\n")
     (folder / "test_it.py").write_text(suite)
     support = ROOT / "tests" / "support"
     (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {support} {folder}\nmarkers = provokes_bugs\n")
     command = [str(Path(sys.executable).with_name("pytest")), "-p", "no:cacheprovider", "-rA", *words, str(folder)]
-    # Plugins of others have no part in it, and each process would import them all.
+    # Other plugins are not needed, and each process would import them all.
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
         command, capture_output=True, text=True, cwd=folder, timeout=120, check=False, env=environment
@@ -52,7 +52,10 @@ def run(folder: Path, suite: str, *words: str) -> "subprocess.CompletedProcess[s
 
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")])
 def test_the_test_that_provokes_a_report_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """Also with workers, and for a process that a test starts; a declared report is no failure, a missing one is."""
+    """A test during which a bug was reported fails, also with workers and child processes.
+
+    A report with the marker does not fail the test; a missing one does.
+    """
     done = run(tmp_path, SUITE, *words)
     errors = {line.split("::")[1].split(" ")[0] for line in done.stdout.splitlines() if line.startswith("ERROR ")}
     assert errors == {"test_reports", "test_starts_a_process_that_reports", "test_provokes_nothing"}
@@ -63,7 +66,7 @@ def test_the_test_that_provokes_a_report_fails(tmp_path: Path, words: tuple[str,
 
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")])
 def test_a_report_between_tests_fails_the_run(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """It belongs to no test, and the emulator of a session may send it when the last one has ended."""
+    """A report between tests fails the run, for instance one by a session's emulator after the last test."""
     suite = "def test_usual(): pass\n"
     assert run(tmp_path, suite, *words).returncode == 0
     (tmp_path / "late.py").write_text(LATE)
@@ -73,7 +76,7 @@ def test_a_report_between_tests_fails_the_run(tmp_path: Path, words: tuple[str, 
 
 
 def test_reports_are_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is whole, and none is left."""
+    """Each report is taken once, as a whole."""
     path = tmp_path / "reports"
     monkeypatch.setenv(bugs.REPORTS_FILE, str(path))
     bugs.note("first\nsecond line\n")
@@ -85,7 +88,7 @@ def test_reports_are_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_report_outside_of_tests_makes_a_bad_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A conformance run whose emulator reported one, though every case came out as recorded."""
+    """A conformance run during which a bug was reported fails, even if every case has the recorded outcome."""
     monkeypatch.setattr(stages, "REPORTS", tmp_path)
     monkeypatch.setattr(stages, "BUGS", tmp_path / "bugs.txt")
     assert stages.conclude([stages.Result("conformance", "", 1.0)], 1.0) == 0

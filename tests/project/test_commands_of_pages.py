@@ -1,7 +1,7 @@
-"""Commands that pages and errors tell people to type: programs, options, targets, extras and files exist.
+"""Commands on pages and in errors: their programs, options, targets, extras and files exist.
 
-`test_readme.py`, `tests/sidecar` and `spark_tests/test_pages.py` run what can be run here. This reads all the others,
-so that no page names a command that does not exist.
+`test_readme.py`, `tests/sidecar` and `spark_tests/test_pages.py` run the commands that can run here. This file checks
+all others, so that no page names a command that does not exist.
 """
 
 import re
@@ -31,7 +31,7 @@ INDENTED = re.compile(r"(?<=\n\n)(?: {4}\S.*\n)+", re.MULTILINE)
 INLINE = re.compile(r"`((?:make|pip install|rocketmq-[a-z]+) [^`]+)`")
 PIP = re.compile(r"pip install [^`\"\n]*?'?[\w./-]*\[?[\w,]*\]?'?(?=[`\"\n;,:]|$)")
 ELLIPSIS = ("...", "NAME", "DIR", "FILE")
-"""Parts of a command that stands for many."""
+"""Placeholders in a command."""
 PARSERS: dict[str, Callable[[Sequence[str]], object]] = {
     "rocketmq-emulator": command_options.parse,
     "rocketmq-conformance": lambda words: conformance_command.parser().parse_args(words),
@@ -44,12 +44,12 @@ OTHERS = frozenset(
         *("sleep", "git", "do", "done", "while", "unzip"),
     }
 )
-"""Programs of other people and words of the shell; tests that run a block see whether it works."""
+"""Other programs and shell keywords. The tests that run a block check these."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command and the page that tells it."""
+    """A command and its page."""
 
     page: str
     text: str
@@ -59,7 +59,7 @@ class Command:
 
 
 def commands() -> Iterator[Command]:
-    """All commands of all pages: of blocks, and those between backquotes that have a program's name and more."""
+    """Yield all commands of all pages: in blocks, and in backquotes if a program's name is followed by more words."""
     for path in PAGES:
         text, page = path.read_text(), path.relative_to(ROOT).as_posix()
         blocks = [*BLOCK.findall(text), *(each for each in INDENTED.findall(text) if path.parts[-3] == "examples")]
@@ -77,17 +77,17 @@ ALL = list(commands())
 
 
 def targets_of_make() -> set[str]:
-    """The targets of the Makefile."""
+    """Return the targets of the Makefile."""
     return set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
 def extras() -> set[str]:
-    """The extras of the package."""
+    """Return the extras of the package."""
     return set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 
 
 def test_pages_tell_commands() -> None:
-    """The reader of pages finds those that are there."""
+    """The search finds the commands of the pages."""
     assert len(ALL) > 60
     assert {"README.md", "docs/command.md", "docs/conformance.md", "docs/audit.md", "examples/orders/README.md"} <= {
         each.page for each in ALL
@@ -96,7 +96,7 @@ def test_pages_tell_commands() -> None:
 
 @pytest.mark.parametrize("command", ALL, ids=str)
 def test_a_command_can_be_typed(command: Command) -> None:
-    """Its program is known; our own programs understand all its words, and `make` has the target."""
+    """The program of a command is known, our own programs accept all its words, and `make` has the target."""
     words = shlex.split(command.text, comments=True)
     while words and re.fullmatch(r"\w+=.*", words[0], re.DOTALL):
         words.pop(0)
@@ -117,7 +117,7 @@ def test_a_command_can_be_typed(command: Command) -> None:
 
 
 def check_pip(text: str) -> None:
-    """The project is installed from a clone, because no index has it; extras are those of the package."""
+    """Check that the project is installed from a clone, because no index has it, and with existing extras."""
     for word in shlex.split(text, comments=True)[2:]:
         name, bracket, found = word.partition("[")
         if bracket:
@@ -126,7 +126,7 @@ def check_pip(text: str) -> None:
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    """Sources that name an installation, and the text of each."""
+    """Yield the sources that contain an installation command, and the command."""
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for found in PIP.findall(path.read_text()):
@@ -135,6 +135,6 @@ def sources() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("source", "text"), list(sources()))
 def test_errors_tell_installations_that_work(source: str, text: str) -> None:
-    """In errors and docstrings as on pages."""
+    """Installation commands in errors and docstrings are valid."""
     assert source
     check_pip(text)

@@ -1,4 +1,4 @@
-"""compose.yaml fits the image, the command and the client that it starts, and the client does what it is there for."""
+"""compose.yaml matches the image, the command and the client, and the client works."""
 
 import json
 import re
@@ -24,21 +24,21 @@ PORTS = {NAMESRV_PORT, BROKER_PORT, GRPC_PORT, CONTROL_PORT}
 
 
 def service(name: str) -> str:
-    """The lines of one service."""
+    """Return the lines of one service."""
     found = re.search(rf"^  {name}:\n((?:    .*\n|\n)+)", COMPOSE, re.MULTILINE)
     assert found is not None, f"there is no service {name}"
     return found[1]
 
 
 def words(text: str, key: str) -> list[str]:
-    """The list that stands behind a key or an instruction."""
+    """Return the list after a key or an instruction."""
     [found] = re.findall(rf"^\s*{key}:? (\[.*\])$", text, re.MULTILINE)
     read: list[str] = json.loads(found)
     return read
 
 
 def test_the_health_check_is_that_of_the_image() -> None:
-    """The same program with the same words, which is among the files of the image."""
+    """The health check of compose.yaml is that of the image, whose program is among the image's files."""
     kind, *command = words(service("rocketmq"), "test")
 
     assert kind == "CMD"
@@ -49,7 +49,7 @@ def test_the_health_check_is_that_of_the_image() -> None:
 
 
 def test_the_options_are_options_of_the_command() -> None:
-    """Those of the image and those of the service together."""
+    """The options of image and service together are valid options of the command."""
     program, *before = words(DOCKERFILE, "ENTRYPOINT")
     options = emulator_options(parse([*before, *words(service("rocketmq"), "command")]))
 
@@ -59,7 +59,7 @@ def test_the_options_are_options_of_the_command() -> None:
 
 
 def test_the_ports_are_those_of_the_command() -> None:
-    """Published under their own numbers: clients are told the address that they have dialled."""
+    """The ports are published under their own numbers, because clients get the address that they connected to."""
     published = re.findall(r'- "(?:127\.0\.0\.1:)?(\d+):(\d+)"', service("rocketmq"))
     [exposed] = re.findall(r"^EXPOSE (.*)$", DOCKERFILE, re.MULTILINE)
 
@@ -69,7 +69,7 @@ def test_the_ports_are_those_of_the_command() -> None:
 
 
 def test_the_client_waits_and_dials_the_service() -> None:
-    """It starts when the emulator is healthy, and knows it by the name that it has in that network."""
+    """The client starts when the emulator is healthy, and uses its name in the network."""
     client = service("client")
 
     assert re.search(r"depends_on:\n\s+rocketmq:\n\s+condition: service_healthy\n", client)
@@ -78,7 +78,7 @@ def test_the_client_waits_and_dials_the_service() -> None:
 
 
 def test_the_client_sends_and_finds_its_message() -> None:
-    """With addresses of the same form it ends with 0; where nobody listens it does not."""
+    """The client exits with 0 if it finds its message, and with 1 if there is no emulator."""
     client = [sys.executable, str(ROOT / "docker" / "client.py")]
     with Emulator(profile="faithful") as emulator:
         arguments = [emulator.namesrv, emulator.control]

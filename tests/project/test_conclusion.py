@@ -1,4 +1,4 @@
-"""What a run of the stages ends with: its closing lines and its exit code."""
+"""The end of a run of stages: its closing lines and its exit code."""
 
 import os
 import sys
@@ -24,12 +24,12 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def junit(folder: Path, *more: str, name: str = "tests") -> None:
-    """A report with a passed test and more."""
+    """Write a report with a passed test and `more`."""
     (folder / f"{name}.xml").write_text(PASSED.format(more="".join(more)))
 
 
 def test_all_is_well(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The exit code is 0, and the last line counts the tests of all reports and has the time of the whole run."""
+    """A good run has exit code 0, and its last line has the tests of all reports and the time of the run."""
     junit(reports)
     junit(reports, name="alone")
 
@@ -41,7 +41,7 @@ def test_all_is_well(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("more", "line"), [(SKIP, "UNEXPECTED SKIP c::test_java: no java"), (FAILURE, "FAILED c::test_bad")]
 )
 def test_a_skip_is_as_bad_as_a_failure(reports: Path, capsys: pytest.CaptureFixture[str], more: str, line: str) -> None:
-    """Either ends with 1 although every stage ended with 0, and is named."""
+    """An unexpected skip fails the run by name, like a failed test, even if every stage succeeded."""
     junit(reports, more)
 
     assert stages.conclude([WELL], 1) == 1
@@ -49,7 +49,7 @@ def test_a_skip_is_as_bad_as_a_failure(reports: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_red_stage_is_bad_although_its_tests_passed(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its problem stands beside its time."""
+    """A failed stage fails the run although its tests passed; its problem is shown with its time."""
     junit(reports)
 
     assert stages.conclude([WELL, stages.Result("types", "mypy ended with code 1", 3.0)], 4) == 1
@@ -57,7 +57,7 @@ def test_a_red_stage_is_bad_although_its_tests_passed(reports: Path, capsys: pyt
 
 
 def test_a_run_without_tests_can_be_good(reports: Path) -> None:
-    """Stages such as the judges of style leave no report; reports without a passed test are bad."""
+    """A run without reports can succeed, as one of lint; a report without a passed test fails it."""
     assert stages.conclude([stages.Result("lint", "", 1.0)], 1) == 0
     (reports / "tests.xml").write_text("<testsuites/>")
     assert stages.conclude([WELL], 1) == 1
@@ -66,7 +66,7 @@ def test_a_run_without_tests_can_be_good(reports: Path) -> None:
 def test_tests_that_leave_no_report_fail_their_stage(
     reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A runner that ends with 0 and says nothing has not shown anything."""
+    """Tests that leave no report fail their stage, even if pytest exits with 0."""
     runner = tmp_path / "pytest"
     runner.write_text("#!/bin/sh\nexit 0\n")
     runner.chmod(0o755)
@@ -79,7 +79,7 @@ def test_tests_that_leave_no_report_fail_their_stage(
 
 
 def test_the_budget_fits_into_the_run() -> None:
-    """Every stage has a part of it, those of today take 26 minutes, and what is reserved fits as well."""
+    """Every stage has a budget, today's stages take 26 minutes at most, and the reserved time fits as well."""
     used = sum(stage.seconds for stage in stages.STAGES)
 
     assert all(stage.seconds > 0 for stage in (*stages.STAGES, *stages.ON_REQUEST))
@@ -88,7 +88,10 @@ def test_the_budget_fits_into_the_run() -> None:
 
 
 def test_a_stage_over_its_budget_is_bad_on_the_build_server(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By more than the margin, which quick stages have in seconds; elsewhere the machine may be anybody's."""
+    """A stage that exceeds its budget by more than the margin fails the run on the build server only.
+
+    Quick stages have a margin in seconds. Other machines may have other load.
+    """
     junit(reports)
     slow, quick = stages.Result("spark", "", 526.0, 300.0), stages.Result("lint", "", 184.0, 5.0)
 
@@ -101,7 +104,7 @@ def test_a_stage_over_its_budget_is_bad_on_the_build_server(reports: Path, capsy
 
 
 def test_the_time_of_set_up_is_not_judged() -> None:
-    """A new machine builds drivers for minutes that another one has in its cache."""
+    """Stages of set-up are never too slow: a new machine builds drivers that others have in their cache."""
     [result] = stages.run([stages.Stage("drivers", "", lambda: None, 10.0, needed=True)])
 
     assert result.sets_up
@@ -109,7 +112,7 @@ def test_the_time_of_set_up_is_not_judged() -> None:
 
 
 def test_a_stage_knows_what_it_was_allowed() -> None:
-    """The result has the part of the budget of its stage."""
+    """The result of a stage has its budget."""
     [result] = stages.run([stages.Stage("one", "", lambda: None, 12.0)])
 
     assert result.allowed == 12.0
@@ -117,7 +120,7 @@ def test_a_stage_knows_what_it_was_allowed() -> None:
 
 
 def test_a_run_that_takes_too_long_is_bad(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The build server promises three quarters of an hour; without a limit nobody minds."""
+    """A run above the limit of 45 minutes fails on the build server; other runs have no limit."""
     junit(reports)
 
     assert stages.RUN_SECONDS_MAX == 2700
@@ -133,7 +136,7 @@ def test_a_run_that_takes_too_long_is_bad(reports: Path, capsys: pytest.CaptureF
 def test_only_a_whole_run_of_the_build_server_is_limited(
     reports: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], ci: str | None, limit: float | None
 ) -> None:
-    """By hand, or for a part of it, others may use the machine."""
+    """Only a whole run on the build server has a limit."""
     limits: list[float | None] = []
 
     def note(results: object, seconds: float, most: float | None = None) -> int:
@@ -152,7 +155,7 @@ def test_only_a_whole_run_of_the_build_server_is_limited(
 
 
 def test_processes_of_a_run_keep_what_they_compile(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in containers that forbid it; otherwise each process of a run compiles the whole package."""
+    """Processes of a run may write bytecode even in containers that forbid it, so that the package is compiled once."""
     found: list[str | None] = []
     look = stages.Stage("one", "", lambda: found.append(os.environ.get("PYTHONDONTWRITEBYTECODE")))
     monkeypatch.setattr(stages, "STAGES", (look,))

@@ -1,4 +1,4 @@
-"""The first command of the README, as somebody runs it who has just cloned the project."""
+"""The first command of the README in a new clone."""
 
 import os
 import subprocess
@@ -12,11 +12,11 @@ MINUTES = 10
 
 @pytest.mark.alone
 def test_the_demo_runs_in_a_bare_clone(tmp_path: Path) -> None:
-    """`make demo` makes its environment, installs what the example wants and nothing else, and its tests pass."""
+    """`make demo` creates its environment, installs only the requirements of the example, and its tests pass."""
     clone, home = tmp_path / "clone", tmp_path / "home"
     home.mkdir()
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(clone)], check=True)
-    # What this run was started with is no part of a newcomer's environment; where packages come from is.
+    # A newcomer's environment does not have this run's settings, except for the sources of packages.
     kept = ("PATH", "LANG", "LC_ALL", "PYTHON", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     environment |= {name: value for name, value in os.environ.items() if name.startswith("PIP_") or "proxy" in name}

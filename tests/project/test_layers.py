@@ -1,4 +1,4 @@
-"""Who may import whom, read from the imports themselves."""
+"""The allowed imports between folders, checked in the sources."""
 
 import ast
 import sys
@@ -19,10 +19,10 @@ BELOW: dict[str, frozenset[str]] = {
     "conformance": frozenset({"emulator", "remoting", "grpc_v2", "fixtures"}),
     "spark": frozenset({"emulator", "remoting", "grpc_v2", "fixtures"}),
 }
-"""What the files of a folder may import from other folders of the namespace."""
+"""Folders of the namespace that the files of a folder may import."""
 NOT_IN_THE_ENGINE = frozenset({"asyncio", "random", "secrets", "select", "selectors", "socket", "socketserver", "ssl"})
 NOT_IN_THE_ENGINE |= {"concurrent", "multiprocessing", "queue", "subprocess", "threading", "time", "uuid", "datetime"}
-"""Modules that bring another time, chance or thread than those that the engine is told."""
+"""Modules with another clock, random source or thread than those that are injected into the engine."""
 TWISTED = frozenset(
     {
         "remoting/server/twisted_server.py",
@@ -36,16 +36,16 @@ TWISTED = frozenset(
         "fixtures/network/tls_connection.py",
     }
 )
-"""The files that own connections; everything else is the same under any other way to do networking."""
+"""The files that own connections. All other code is independent of the networking library."""
 
 
 SUITES = frozenset(f"conformance/{name}.py" for name in ("conftest", "test_conformance", "test_scenarios_of_sdks"))
-"""Tests that are shipped: pytest imports them without their package, so that relative imports mean nothing to them."""
+"""Tests in the package. pytest imports them without their package, so that relative imports fail."""
 
 
 @dataclass(frozen=True)
 class Import:
-    """One import: where it stands, the absolute name, and how many leading dots it was written with."""
+    """An import: its file and line, the absolute name, and its number of leading dots."""
 
     file: str
     line: int
@@ -62,13 +62,13 @@ class Import:
 
     @property
     def target(self) -> str | None:
-        """The folder of the namespace that it reaches, if it names one."""
+        """The folder of the namespace that is imported, None if it is outside of the namespace."""
         parts = self.name.split(".")
         return parts[1] if not self.level and parts[0] == NAMESPACE and len(parts) > 1 else None
 
 
 def imports_of(text: str, file: str) -> Iterator[Import]:
-    """Every import of a source, those inside functions and under TYPE_CHECKING too."""
+    """Yield every import of a source, including those inside functions and under TYPE_CHECKING."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -81,7 +81,7 @@ def imports_of(text: str, file: str) -> Iterator[Import]:
 
 
 def violations(found: Import) -> Iterator[str]:
-    """What is wrong with an import of a file of the package."""
+    """Yield the errors of an import in a file of the package."""
     folder = found.file.split("/")[0]
     depth = found.file.count("/")
     if found.level > depth:
@@ -107,7 +107,7 @@ def violations(found: Import) -> Iterator[str]:
 
 
 def sources() -> list[Path]:
-    """The Python files of the package; generated ones import what protoc wants."""
+    """Return the Python files of the package, without generated ones."""
     return [
         path
         for folder in BELOW
@@ -117,7 +117,10 @@ def sources() -> list[Path]:
 
 
 def test_the_package_keeps_its_layers() -> None:
-    """emulator <- remoting, grpc_v2 <- fixtures <- conformance, spark; the engine alone with the standard library."""
+    """Folders import only lower layers, and the engine only the standard library.
+
+    The layers are emulator <- remoting, grpc_v2 <- fixtures <- conformance, spark.
+    """
     wrong = [
         problem
         for path in sources()
@@ -147,7 +150,7 @@ def test_the_package_keeps_its_layers() -> None:
     ],
 )
 def test_a_wrong_import_is_found(file: str, line: str) -> None:
-    """The check above would see each kind of violation."""
+    """The check finds each kind of wrong import."""
     assert [problem for each in imports_of(line, file) for problem in violations(each)] != []
 
 
@@ -163,5 +166,5 @@ def test_a_wrong_import_is_found(file: str, line: str) -> None:
     ],
 )
 def test_a_right_import_is_left_alone(file: str, line: str) -> None:
-    """The check above does not refuse what is meant."""
+    """The check accepts correct imports."""
     assert [problem for each in imports_of(line, file) for problem in violations(each)] == []

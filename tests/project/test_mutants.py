@@ -1,4 +1,4 @@
-"""The mutation tool: what it changes, which tests it chooses, what it counts, and a fixed sample of mutants."""
+"""The mutation tool: its mutants, its choice of tests, its counts, and a fixed sample of mutants."""
 
 import json
 import os
@@ -22,11 +22,11 @@ from mutation.sample import sample
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "mutants"
 SAMPLE_SECONDS_MAX = 300
-"""Wall time of the fixed sample on a machine with much else to do; it takes six seconds of processor time."""
+"""Limit of wall time for the fixed sample on a busy machine; it takes six seconds of processor time."""
 
 
 def found(source: str) -> set[tuple[str, str]]:
-    """(operator, line with the mutant) of all mutants of a text."""
+    """Return (operator, line with the mutant) of all mutants of a source."""
     data = source.encode()
     return {
         (each.operator, each.applied(data).decode().splitlines()[each.line - 1].strip())
@@ -34,7 +34,7 @@ def found(source: str) -> set[tuple[str, str]]:
     }
 
 
-# what is changed
+# Mutants.
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def found(source: str) -> set[tuple[str, str]]:
     ],
 )
 def test_expressions_have_mutants(line: str, expected: set[tuple[str, str]]) -> None:
-    """Each operator changes the text of its own expression and nothing else."""
+    """Each operator changes the text of its own expression only."""
     for_value = {(operator, f"value = {new}") for operator, new in expected}
     assert found(f"def g():\n    value = {line}\n") == for_value
 
@@ -82,7 +82,7 @@ def test_expressions_have_mutants(line: str, expected: set[tuple[str, str]]) -> 
     ],
 )
 def test_statements_have_mutants(line: str, expected: set[tuple[str, str]]) -> None:
-    """Statements are removed, conditions inverted, values forgotten."""
+    """Statements are removed, conditions inverted, values dropped."""
     assert found(f"def g():\n    {line}\n") == expected
 
 
@@ -102,12 +102,12 @@ def test_statements_have_mutants(line: str, expected: set[tuple[str, str]]) -> N
     ],
 )
 def test_what_holds_no_rule_has_no_mutants(source: str) -> None:
-    """Annotations, type aliases, documentation, f-strings, assertions."""
+    """Annotations, type aliases, documentation, f-strings and assertions have no mutants."""
     assert found(source) == set()
 
 
 def test_a_mutant_knows_its_function() -> None:
-    """Inside of a function it is put into the running process; a default is executed by the definition."""
+    """A mutant has its function; that of a default value is the surrounding function."""
     source = (
         b"class A:\n    LIMIT = 1\n    def f(self, a=2):\n        def g(b=3):\n            return 4\n        return g\n"
     )
@@ -116,14 +116,14 @@ def test_a_mutant_knows_its_function() -> None:
 
 
 def test_mutants_that_are_alike_have_keys_of_their_own() -> None:
-    """They are counted in their scope."""
+    """Equal mutants of a scope are numbered and have different keys."""
     first, second = mutants("f.py", b"def f():\n    g(1)\n    h(1)\n")[1::2]
     assert (first.old, first.number, second.old, second.number) == ("1", 0, "1", 1)
     assert first.key != second.key
 
 
 def test_every_mutant_of_the_engine_is_python() -> None:
-    """Each file with one mutant compiles, and its key does not depend on the lines before it."""
+    """Each file with one mutant compiles, and the key does not depend on the lines before it."""
     for name in ("emulator/pull/pull_request_hold.py", "remoting/wire/frame.py", "grpc_v2/convert/receipt_handle.py"):
         source = (ROOT / name).read_bytes()
         all_of_them = mutants(name, source)
@@ -135,16 +135,16 @@ def test_every_mutant_of_the_engine_is_python() -> None:
         assert later[0].line == all_of_them[0].line + 1
 
 
-# which are tried
+# Choice of mutants and tests.
 
 
 def some(file: str, number: int) -> list[Mutant]:
-    """Mutants of one operator."""
+    """Return mutants of one operator."""
     return [Mutant(file, at, at, at + 1, "constant", "1", "2", f"f{at}", "f") for at in range(number)]
 
 
 def test_a_sample_is_decided_by_its_seed() -> None:
-    """Rooms take turns, and a small room gives all that it has."""
+    """A seed determines the sample, which takes mutants of all rooms by turns and all of a small room."""
     rooms = {"a": some("a.py", 50), "b": some("b.py", 50), "c": some("c.py", 2)}
     chosen = sample(rooms, 20, 7)
     assert chosen == sample(rooms, 20, 7)
@@ -154,7 +154,7 @@ def test_a_sample_is_decided_by_its_seed() -> None:
 
 
 def test_files_belong_to_the_room_that_names_the_nearest_place(tmp_path: Path) -> None:
-    """A file by its own name, else its folder; what is no place is refused with the rooms that there are."""
+    """A file belongs to the room that lists it, else to that of its folder; an unknown place is rejected."""
     for name in ("emulator/a.py", "emulator/b.py", "emulator/c/d.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -167,7 +167,7 @@ def test_files_belong_to_the_room_that_names_the_nearest_place(tmp_path: Path) -
 
 
 def test_every_file_of_engine_and_protocols_has_a_room() -> None:
-    """The table of rooms names no file that is gone."""
+    """Every file of engine and protocols has a room, and every room has a file."""
     rooms = Rooms.read(DATA / "rooms.toml")
     files = rooms.files(ROOT)
     assert {file.split("/")[0] for file in files} == {"emulator", "remoting", "grpc_v2"}
@@ -175,7 +175,10 @@ def test_every_file_of_engine_and_protocols_has_a_room() -> None:
 
 
 def test_tests_are_chosen_by_the_functions_that_they_call(tmp_path: Path) -> None:
-    """Those named after the file first, then one case of each test; all others only for what the import executes."""
+    """Chosen tests call the mutant's function: those named like the file first, then one case of each test.
+
+    All other tests are chosen only for code that the import executes.
+    """
     for name in ("tests/test_log.py", "tests/test_other.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
@@ -200,16 +203,16 @@ def test_tests_are_chosen_by_the_functions_that_they_call(tmp_path: Path) -> Non
     assert CallMap(tmp_path, tmp_path / "map.json", ["tests"]).missing == ["tests/test_other.py"]
 
 
-# how they are tried
+# Trials.
 
 
 def act(action: Any) -> Verdict:
-    """The verdict on an action in a fork."""
+    """Return the verdict on an action in a fork."""
     return judged(action, 0.0, Path("/dev/null"))
 
 
 def test_a_fork_says_which_test_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or that none did, that it could not import, died, or ran for ever."""
+    """A fork reports the failed test, none, a failed import, a crash, or an exceeded time."""
     monkeypatch.setattr(forked, "SECONDS_FREE", 1.0)
 
     def broken() -> str | None:
@@ -248,14 +251,14 @@ class A:
 
 
 def imported(path: Path) -> dict[str, Any]:
-    """The names of a module with that text."""
+    """Return the names of a module with the text of SOURCE."""
     space: dict[str, Any] = {"__name__": "mutated"}
     exec(compile(SOURCE, str(path), "exec"), space)
     return space
 
 
 def test_functions_that_exist_get_the_code_of_a_mutant(tmp_path: Path) -> None:
-    """Methods, properties, generators and nested functions that were made before."""
+    """Existing methods, properties, generators and nested functions get the code of a mutant."""
     path = tmp_path / "module.py"
     space = imported(path)
     one, made = space["A"](), space["factory"](1)
@@ -273,7 +276,7 @@ def test_functions_that_exist_get_the_code_of_a_mutant(tmp_path: Path) -> None:
 
 
 def test_a_probe_notes_the_first_call_and_goes(tmp_path: Path) -> None:
-    """Functions with defaults, free variables and properties work as before, and cost a probe once."""
+    """A probe records the first call and is removed; functions work as before."""
     path = tmp_path / "module.py"
     space = imported(path)
     noted: list[str] = []
@@ -292,7 +295,7 @@ def test_a_probe_notes_the_first_call_and_goes(tmp_path: Path) -> None:
 
 
 def test_the_scratch_copy_has_what_git_would_take(tmp_path: Path) -> None:
-    """Files that are new too, and nothing that is ignored."""
+    """The scratch copy has tracked and new files, and no ignored ones."""
     root, copy = tmp_path / "root", tmp_path / "copy"
     root.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
@@ -307,11 +310,11 @@ def test_the_scratch_copy_has_what_git_would_take(tmp_path: Path) -> None:
     ]
 
 
-# what is counted
+# Counts.
 
 
 def test_verdicts_are_kept_as_they_come(tmp_path: Path) -> None:
-    """A later one of the same mutant counts, also one of another process."""
+    """Verdicts are stored one by one; the last one of a mutant counts, also that of another process."""
     first, second = some("a.py", 2)
     results = Results(tmp_path / "results.jsonl")
     results.add(first, Verdict(Fate.SURVIVED, "", 1.5))
@@ -322,7 +325,7 @@ def test_verdicts_are_kept_as_they_come(tmp_path: Path) -> None:
 
 
 def report(killed: int, survived: int, equivalent: int) -> record.Report:
-    """A report of one room."""
+    """Return a report of one room."""
     made = record.Report()
     for number, mutant in enumerate(some("a.py", killed + survived + equivalent)):
         fate = Fate.KILLED if number < killed else Fate.SURVIVED
@@ -334,7 +337,7 @@ FORM = report(285, 15, 10).form("2026-11-26", "a" * 40, 1)
 
 
 def test_equivalent_mutants_do_not_count() -> None:
-    """The score is the share of killed ones among the others."""
+    """The score is the share of killed mutants among those that are not equivalent."""
     assert (FORM["mutants"], FORM["score"], FORM["rooms"]["a"]["score"]) == (310, 95.0, 95.0)
     assert (len(FORM["survived"]), len(FORM["equivalent"])) == (15, 10)
     assert record.problems(json.loads(json.dumps(FORM)), ["a"]) == []
@@ -354,7 +357,7 @@ def test_equivalent_mutants_do_not_count() -> None:
     ],
 )
 def test_a_record_is_refused(change: dict[str, Any], told: str) -> None:
-    """With a sentence for each thing that is wrong."""
+    """An invalid record is rejected with a sentence for each error."""
     assert any(told in problem for problem in record.problems({**FORM, **change}, ["a"]))
 
 
@@ -362,7 +365,7 @@ ENTRY = '[[equivalent]]\nfile = "a.py"\nscope = "f0"\nold = "1"\nnew = "2"\n'
 
 
 def test_named_mutants_are_found_wherever_they_are(tmp_path: Path) -> None:
-    """By file, scope and texts; entries whose code is gone are stale."""
+    """Entries match mutants by file, scope and texts; entries whose code has changed are stale."""
     file = tmp_path / "equivalent.toml"
     file.write_text(f'{ENTRY}reason = "nobody reads it"\n{ENTRY}number = 1\nreason = "nor that"\n')
     entries = named.read(file, "equivalent", "reason")
@@ -375,18 +378,18 @@ def test_named_mutants_are_found_wherever_they_are(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rest", ["", 'reason = " "\n', 'reason = "x"\nmore = 1\n'])
 def test_a_named_mutant_needs_something_to_say(tmp_path: Path, rest: str) -> None:
-    """And nothing else."""
+    """An entry with an empty text or further fields is rejected."""
     file = tmp_path / "equivalent.toml"
     file.write_text(ENTRY + rest)
     with pytest.raises(named.NamedError, match=r"equivalent\.toml: entry 1 has "):
         named.read(file, "equivalent", "reason")
 
 
-# what is recorded, and what the build server tries
+# The record and the fixed sample.
 
 
 def test_the_record_is_complete_and_high_enough() -> None:
-    """At least 300 mutants and 95 % in every room; written by `make mutants` with `--record`."""
+    """The record has at least 300 mutants and 95 % in every room; `make mutants` writes it with `--record`."""
     form = json.loads((DATA / "record.json").read_text())
     assert record.problems(form, Rooms.read(DATA / "rooms.toml").names) == []
     reasons = named.read(DATA / "equivalent.toml", "equivalent", "reason")
@@ -394,7 +397,7 @@ def test_the_record_is_complete_and_high_enough() -> None:
 
 
 def test_the_fixed_sample_is_killed() -> None:
-    """Each mutant by its own test, in forks of one process, without a change of any file."""
+    """Each mutant of the fixed sample is killed by its own test, without a change of any file."""
     before = changes()
     command = [sys.executable, "scripts/mutants.py", "--sample"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SAMPLE_SECONDS_MAX, check=False)
@@ -405,6 +408,6 @@ def test_the_fixed_sample_is_killed() -> None:
 
 
 def changes() -> str:
-    """What git says about the code; other tests may write elsewhere meanwhile."""
+    """Return git's status of the code; other tests may write elsewhere meanwhile."""
     status = ["git", "status", "--porcelain", "--", "emulator", "remoting", "grpc_v2", "fixtures", "scripts"]
     return subprocess.run(status, cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""The page of configuration keys is what the declarations say."""
+"""The page of configuration keys matches the declarations."""
 
 import re
 from pathlib import Path
@@ -12,12 +12,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_page_of_configuration_keys_is_current() -> None:
-    """`make pages` would change nothing."""
+    """`make pages` changes nothing."""
     assert (ROOT / "docs" / "config-keys.md").read_text() == config_page.page()
 
 
 def test_every_difference_of_the_fast_profile_is_on_it() -> None:
-    """Each key of the profile is a declared key, so that its row shows the value."""
+    """Each key of the profile `fast` is a declared key, so that its row shows the value."""
     declared = {name for _, config in config_page.SECTIONS for name in config.attributes()}
 
     assert set(FAST) <= declared
@@ -25,7 +25,7 @@ def test_every_difference_of_the_fast_profile_is_on_it() -> None:
 
 
 def test_every_key_is_read_somewhere() -> None:
-    """A declared key has an effect: some file outside the declarations reads it."""
+    """Every declared key is read by some file outside the declarations."""
     folders = ("emulator", "remoting", "grpc_v2", "fixtures")
     sources = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if "config" not in path.parts]
     text = "\n".join(path.read_text() for path in sources if path.name != "config.py")
@@ -35,7 +35,7 @@ def test_every_key_is_read_somewhere() -> None:
 
 
 def test_a_table_takes_the_place_of_the_one_with_its_head() -> None:
-    """What stands around it stays; a page without such a table is refused."""
+    """A table replaces the one with the same head; a page without such a table is rejected."""
     page = "# Words\n\n| what | why |\n|---|---|\n| old | gone |\n\nMore words.\n\n| what else |\n"
     table = ["| what | why |", "|---|---|", "| new | here |", "| newer | too |"]
 

@@ -1,4 +1,4 @@
-"""What the README and the pages of docs/ tell people to type is typed here."""
+"""Snippets and commands of the README and the pages of docs/, which are run here."""
 
 import json
 import os
@@ -29,7 +29,7 @@ PAGES = (
     "docs/conformance.md",
 )
 OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
-"""Pages whose programs need Spark: spark_tests/test_pages.py runs those."""
+"""Pages whose programs need Spark; spark_tests/test_pages.py runs these."""
 PROGRAMS = Path(sys.executable).parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^(?://|#) (\S+\.\w+)\n")
@@ -37,7 +37,7 @@ FILE = re.compile(r"^(?://|#) (\S+\.\w+)\n")
 
 @dataclass(frozen=True)
 class Snippet:
-    """A block of a page: its language, its text, and the file name that its first line gives, if any."""
+    """A block of a page: its language, its text, and the file name in its first line, if any."""
 
     page: str
     language: str
@@ -45,7 +45,7 @@ class Snippet:
 
     @property
     def file(self) -> str:
-        """The name in the comment of the first line, or nothing."""
+        """The name in the comment of the first line, or an empty string."""
         found = FILE.match(self.text)
         return found[1] if found else ""
 
@@ -54,7 +54,7 @@ class Snippet:
 
 
 def snippets(language: str) -> list[Snippet]:
-    """All blocks of a language, in the order of pages."""
+    """Return all blocks of a language, in the order of pages."""
     return [
         Snippet(page, found[1], found[2])
         for page in PAGES
@@ -64,13 +64,13 @@ def snippets(language: str) -> list[Snippet]:
 
 
 def only(language: str, part: str) -> str:
-    """The one block of a language that contains a text."""
+    """Return the one block of a language that contains a text."""
     [found] = [snippet.text for snippet in snippets(language) if part in snippet.text]
     return found
 
 
 def run(*words: str | Path, cwd: Path, seconds: float = 300, home: Path | None = None) -> str:
-    """Run a command with our programs first on the path; its output, or an assertion with all of it."""
+    """Run a command with our programs first on the path; return its output. Fails with the output on an error."""
     path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [str(word) for word in words],
@@ -87,7 +87,7 @@ def run(*words: str | Path, cwd: Path, seconds: float = 300, home: Path | None =
 
 
 def outcomes_of_page(page: str, folder: Path, conftest: str = "") -> str:
-    """What pytest prints of the Python snippets of a page, each a file; one run with the installed plugin has them all.
+    """Run the Python snippets of a page, each as a file, with the installed plugin; return pytest's output.
 
     Raises AssertionError unless the tests of every snippet have passed.
     """
@@ -105,7 +105,7 @@ def outcomes_of_page(page: str, folder: Path, conftest: str = "") -> str:
 
 @pytest.mark.parametrize("page", dict.fromkeys(each.page for each in snippets("python")))
 def test_the_python_snippets_of_a_page_are_passing_tests(page: str, tmp_path: Path) -> None:
-    """Each names its file; pytest with the installed plugin runs it."""
+    """The Python snippets of a page are passing tests, each with its own file name."""
     outcomes_of_page(page, tmp_path)
 
 
@@ -120,19 +120,19 @@ def rocketmq_config():
 
 
 def test_the_page_about_waiting_holds_in_the_profile_faithful(tmp_path: Path) -> None:
-    """Jumps work in both profiles: the same snippets pass with the numbers of upstream."""
+    """The snippets about waiting also pass with the profile `faithful`, that is with upstream's numbers."""
     assert "passed" in outcomes_of_page("docs/waiting.md", tmp_path, FAITHFUL)
 
 
 @pytest.fixture
 def served() -> Iterator[Emulator]:
-    """What `rocketmq-emulator --topic orders` serves, on free ports."""
+    """An emulator like `rocketmq-emulator --topic orders`, on free ports."""
     with Emulator(profile="faithful", topics=["orders"]) as emulator:
         yield emulator
 
 
 def test_the_java_program_sends_and_receives(served: Emulator, tmp_path: Path) -> None:
-    """The program and the commands below it, word for word but for the port."""
+    """The Java program and the commands below it work, with only the port changed."""
     (tmp_path / "Orders.java").write_text(only("java", "class Orders"))
     commands = only("sh", "Orders.java").replace("127.0.0.1:8081", served.endpoint)
 
@@ -140,7 +140,7 @@ def test_the_java_program_sends_and_receives(served: Emulator, tmp_path: Path) -
 
 
 def test_the_go_program_sends(served: Emulator, tmp_path: Path) -> None:
-    """The program and the commands below it, word for word but for the port."""
+    """The Go program and the commands below it work, with only the port changed."""
     (tmp_path / "main.go").write_text(only("go", "package main"))
     commands = only("sh", "go run").replace("127.0.0.1:9876", served.namesrv)
 
@@ -149,7 +149,7 @@ def test_the_go_program_sends(served: Emulator, tmp_path: Path) -> None:
 
 
 def test_the_control_port_shows_messages(served: Emulator, tmp_path: Path) -> None:
-    """The command that looks into a topic."""
+    """The command that reads a topic through the control port works."""
     served.topic("orders").send(b"two teas")
     command = only("sh", "/messages/orders").replace("http://127.0.0.1:8090", served.control)
 
@@ -157,7 +157,7 @@ def test_the_control_port_shows_messages(served: Emulator, tmp_path: Path) -> No
 
 
 def test_the_commands_of_the_control_port_work(served: Emulator, tmp_path: Path) -> None:
-    """The page creates a topic, sends a message, moves the clock and reads the journal."""
+    """The commands of the page create a topic, send a message, move the clock and read the journal."""
     commands = only("sh", "/v1/topics").replace("http://127.0.0.1:8090", served.control)
 
     assert "SendMessage" in run("bash", "-euc", commands, cwd=tmp_path)
@@ -165,7 +165,7 @@ def test_the_commands_of_the_control_port_work(served: Emulator, tmp_path: Path)
 
 
 def test_the_control_port_jumps_to_a_dead_letter(served: Emulator, tmp_path: Path) -> None:
-    """The command of the page ends when there is one, and fails with the sentence that says why there is none."""
+    """The command for a jump ends at a dead letter, and fails with the reason if there is none."""
     command = only("sh", "/clock/advance_until").strip().replace("localhost:8090", served.control)
     before = served.clock.now
     served.topic("%DLQ%booking", queues=1).send("dead", properties={"DELAY": "18"})
@@ -180,7 +180,7 @@ def test_the_control_port_jumps_to_a_dead_letter(served: Emulator, tmp_path: Pat
 
 
 def test_the_control_port_gives_a_snapshot_to_begin_from(served: Emulator, tmp_path: Path) -> None:
-    """The commands of the page, the second one with free ports."""
+    """The commands for a snapshot work, the second one with free ports."""
     served.topic("orders").send(b"two teas")
     save, begin = only("sh", "-fsSo").splitlines()
     run("bash", "-euc", save.replace("http://127.0.0.1:8090", served.control), cwd=tmp_path)
@@ -192,7 +192,7 @@ def test_the_control_port_gives_a_snapshot_to_begin_from(served: Emulator, tmp_p
 
 
 def test_the_command_makes_a_first_user() -> None:
-    """Who signs as the user of the page is served, and nobody else is."""
+    """The user of the page's command can sign requests, and others are rejected."""
     words = shlex.split(only("sh", "initAuthenticationUser").replace("\\\n", ""))
     options = emulator_options(parse(words[1:]))
     admin = Credentials("admin", "its secret")
@@ -204,11 +204,11 @@ def test_the_command_makes_a_first_user() -> None:
 
 
 def test_the_command_is_ready_as_the_page_says(tmp_path: Path) -> None:
-    """The lines for CI start it in the background and wait; its ready line has the keys and the ports of the page."""
+    """The lines for CI start the command in the background and wait; its ready line is that of the page."""
     lines = only("sh", "--profile fast --topic orders > emulator.json")
     stop = "\nkill -TERM %1\nwait %1\necho ended with $?\n"
 
-    # RocketMQ's usual ports are free in a network of its own, whatever else runs on this machine.
+    # In a network namespace RocketMQ's default ports are free, even if other programs of this machine use them.
     script = "ip link set lo up\n" + lines + "cat emulator.json" + stop
     printed = run("unshare", "--net", "bash", "-uc", script, cwd=tmp_path, seconds=60)
 
@@ -219,7 +219,7 @@ def test_the_command_is_ready_as_the_page_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "sh"])
 def test_a_command_that_dies_at_once_ends_the_step(shell: str, tmp_path: Path) -> None:
-    """The lines for CI do not wait for what is gone: they end with 1, behind the command's own sentence."""
+    """The lines for CI exit with 1 and the command's own sentence if the command fails at its start."""
     lines = only("sh", "--profile fast --topic orders > emulator.json").replace(
         "--topic orders", "--topic orders:FIFOO"
     )
@@ -260,7 +260,7 @@ def test_the_service_of_the_ci_example_starts() -> None:
 
 
 def test_somebodys_broker_is_held_against_the_record(served: Emulator, tmp_path: Path) -> None:
-    """The command for a broker at an address, word for word but for its ports, and fewer cases."""
+    """The command for a broker at an address works, with only ports and the selection of cases changed."""
     command = only("sh", "--report report").strip()
     command = command.replace("127.0.0.1:9876", served.namesrv).replace("127.0.0.1:8081", served.endpoint)
     printed = run("bash", "-euc", f"{command} -k messages_stored", cwd=tmp_path)
@@ -270,7 +270,7 @@ def test_somebodys_broker_is_held_against_the_record(served: Emulator, tmp_path:
 
 
 def test_deviations_are_recorded_and_expected(tmp_path: Path) -> None:
-    """Both commands, word for word but for ports and fewer cases; the file is what the second one reads."""
+    """The commands that record and accept deviations work, with only ports and the selection of cases changed."""
     commands = only("sh", "--record-expected").strip()
     with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
         commands = commands.replace("127.0.0.1:9876", emulator.namesrv).replace("127.0.0.1:8081", emulator.endpoint)
@@ -283,14 +283,14 @@ def test_deviations_are_recorded_and_expected(tmp_path: Path) -> None:
 
 
 def test_the_suite_runs_under_pytest(tmp_path: Path) -> None:
-    """The line with pytest and xdist, word for word but for fewer cases."""
+    """The command with pytest and xdist works, with only the selection of cases changed."""
     command = only("sh", "--pyargs").strip().replace("-k send", "-k limits")
 
     assert "passed" in run("bash", "-euc", command, cwd=tmp_path)
 
 
 def test_cases_are_listed(tmp_path: Path) -> None:
-    """The expression of the page leaves cases of popping, and none of ordered popping."""
+    """The expression of the page selects cases of pops, but none of ordered pops."""
     command = next(line for line in only("sh", "conformance list").splitlines() if "list" in line)
     ids = [line.split()[0] for line in run("bash", "-euc", command, cwd=tmp_path).splitlines()]
 
@@ -312,7 +312,7 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_files_that_pages_name_exist() -> None:
-    """A path in backquotes that begins with one of our folders is a file or folder; patterns and holes are left out."""
+    """A path in backquotes that begins with one of our folders exists; patterns and placeholders are not checked."""
     folders = (
         "emulator|remoting|grpc_v2|fixtures|conformance|spark|tests|spark_tests|scripts|examples|bench|docs|docker"
     )

@@ -26,7 +26,7 @@ ERROR = '<testcase classname="tests.c" name="test_broken"><error message="boom"/
 
 
 def read(folder: Path, *more: str) -> verdict.Verdict:
-    """The verdict over one file with two passed tests, an expected failure and more."""
+    """Return the verdict on a file with two passed tests, an expected failure and `more`."""
     (folder / "a.xml").write_text(JUNIT.format(more="\n".join(more)))
     return verdict.read([folder / "a.xml"])
 
@@ -42,7 +42,7 @@ class TestVerdict:
         assert found.line(12.0).strip("= ") == "2 passed, 1 xfailed in 12.00s"
 
     def test_an_unexpected_skip_is_bad(self, tmp_path: Path) -> None:
-        """A skip is reported with its reason, although pytest itself would be content."""
+        """An unexpected skip is reported with its reason and is bad, although pytest accepts it."""
         found = read(tmp_path, SKIP)
 
         assert not found.good
@@ -50,25 +50,25 @@ class TestVerdict:
         assert "1 skipped" in found.line()
 
     def test_an_expected_skip_is_not(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What the list names may be skipped."""
+        """A test in the list of expected skips may be skipped."""
         monkeypatch.setattr(verdict, "EXPECTED_SKIPS", frozenset({"tests.c::test_java"}))
 
         assert read(tmp_path, SKIP).good
 
     @pytest.mark.parametrize("more", [FAILURE, ERROR])
     def test_failures_and_errors_are_bad(self, tmp_path: Path, more: str) -> None:
-        """Both count as failed."""
+        """Failures and errors count as failed."""
         found = read(tmp_path, more)
 
         assert not found.good
         assert len(found.failed) == 1
 
     def test_nothing_is_not_good(self) -> None:
-        """A run without tests proves nothing."""
+        """A run without tests is not good."""
         assert not verdict.read([]).good
 
     def test_outcomes_that_were_not_expected_are_told(self, tmp_path: Path) -> None:
-        """With what is recorded and what was seen, and what was expected only at a second attempt; nothing else."""
+        """Unexpected outcomes are listed with record and observation, and repeated ones with their earlier attempts."""
         file = tmp_path / "conformance.json"
         good = {"id": "send.good", "expected": True, "verdict": "same", "reason": ""}
         bad = {"id": "send.bad", "expected": False, "verdict": "differs", "reason": "", "seen": [["code", 1]]}
@@ -93,16 +93,16 @@ class TestOldest:
     """oldest.py"""
 
     def test_lower_bounds_become_pins(self) -> None:
-        """Extras of other packages' requirements stay, exact pins need no constraint."""
+        """Lower bounds become exact versions; requirements with exact versions are left out."""
         assert oldest.oldest(["Twisted>=22.10", "mypy==2.0", "orjson >= 3.9.1"]) == ["Twisted==22.10", "orjson==3.9.1"]
 
     def test_a_requirement_without_bound_is_refused(self) -> None:
-        """Without one, nobody could say that the oldest version was tested."""
+        """A requirement without lower bound is rejected."""
         with pytest.raises(ValueError, match="construct"):
             oldest.oldest(["construct"])
 
     def test_every_dependency_of_the_project_has_a_bound(self) -> None:
-        """The runtime dependencies and the extras that `make test-oldest` installs."""
+        """The runtime dependencies and the extras of `make test-oldest` have lower bounds."""
         assert len(oldest.of_project("conformance", "speed", "test")) > 5
 
 
@@ -110,7 +110,7 @@ class TestNamespaceLinks:
     """namespace_links.py"""
 
     def test_links_follow_the_map(self, tmp_path: Path) -> None:
-        """Each folder is found under its installed name; what left the map is removed; links are relative."""
+        """Each folder has a relative link under its installed name; a link that left the mapping is removed."""
         (tmp_path / "engine").mkdir()
         (tmp_path / "engine" / "a.py").write_text("")
         project = '[tool.setuptools.package-dir]\n"kit.emulator" = "engine"\n'
@@ -130,7 +130,7 @@ class TestPythons:
     """pythons.py"""
 
     def test_one_is_found_by_its_version(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """It has to run and to be of that version; a program that only stands for it does not count."""
+        """An interpreter is found only if it runs and has the version."""
         programs = {"3.96": "echo 3.96 /opt/python", "3.97": "exit 127", "3.98": "echo 3.9 /opt/python"}
         for version, does in programs.items():
             program = tmp_path / f"python{version}"
@@ -143,7 +143,7 @@ class TestPythons:
         assert found == [Path("/opt/python"), None, None, None]
 
     def test_pyenv_is_asked_for_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Its programs are there for all versions, and run the one that is chosen."""
+        """pyenv's programs run with the selected version."""
         program = tmp_path / "python3.96"
         program.write_text('#!/bin/sh\necho "$PYENV_VERSION" /opt/python\n')
         program.chmod(0o755)
@@ -156,19 +156,19 @@ class TestSystem:
     """system.py"""
 
     def test_what_cannot_be_installed_is_named(self) -> None:
-        """One sentence names the program."""
+        """A program that cannot be installed is named in one sentence."""
         with pytest.raises(system.MissingProgram, match="no-such-program"):
             system.ensure([system.Program("no-such-program", ())])
 
     def test_an_old_version_is_refused(self) -> None:
-        """The sentence has both versions."""
+        """An old version is rejected by a sentence with both versions."""
         python = system.Program("python3", (), (sys.executable, "--version"), (99,))
 
         with pytest.raises(system.MissingProgram, match="99 or newer"):
             system.ensure([python])
 
     def test_what_is_there_is_left_alone(self) -> None:
-        """Nothing is installed or asked for when all is there."""
+        """No program is installed if all are present."""
         system.ensure([system.Program("sh", ()), system.Program("python3", (), (sys.executable, "--version"), (3, 11))])
 
 
@@ -176,12 +176,12 @@ class TestStages:
     """stages.py"""
 
     def test_an_unknown_stage_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The known ones are listed."""
+        """An unknown stage is rejected with a list of the known ones."""
         assert stages.main(["typos"]) == 2
         assert "types" in capsys.readouterr().err
 
     def test_a_failed_check_does_not_hide_the_others(self) -> None:
-        """The run goes on after a check, and ends after a needed step."""
+        """A failed check does not end the run; a failed needed stage does."""
         ran: list[str] = []
 
         def fail() -> None:
@@ -199,7 +199,7 @@ class TestStages:
         assert [result.problem for result in needed] == ["on purpose"]
 
     def test_a_conformance_run_may_take_only_so_long(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """Its seconds are printed, and too many of them are a problem; without findings there is another one."""
+        """The duration of a conformance run is printed, and is a problem above the limit."""
         file = tmp_path / "cases.json"
         assert stages.took_too_long(file, 60) == []
         file.write_text(json.dumps({"seconds": 60.5, "outcomes": [{}, {}]}))
@@ -210,18 +210,18 @@ class TestStages:
         )
 
     def test_tests_that_run_alone_are_found_by_their_marker(self) -> None:
-        """In files of all folders but those that have stages of their own."""
+        """Test files with the marker are found, except in folders with stages of their own."""
         found = stages.files_with("alone")
         assert {"tests/project/test_demo.py", "tests/fixtures/test_container_gateway.py"} <= set(found)
         assert not [file for file in found if file.startswith(("tests/clients/", "tests/sidecar/"))]
 
     def test_every_test_belongs_to_a_stage(self) -> None:
-        """The stages that leave folders out leave out those that another stage runs."""
+        """Every excluded folder is tested by another stage."""
         assert {stage.name for stage in stages.STAGES} >= {"tests", "alone", "clients", "sidecar", "oldest", "protobuf"}
 
 
 def test_an_interpreter_is_found() -> None:
-    """find_python.sh prints one that is new enough."""
+    """find_python.sh prints a recent enough Python."""
     done = subprocess.run([ROOT / "scripts/find_python.sh"], capture_output=True, text=True, check=True)
 
     told = subprocess.run([done.stdout.strip(), "--version"], capture_output=True, text=True, check=True)

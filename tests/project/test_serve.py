@@ -1,4 +1,4 @@
-"""`make serve`, as somebody tries it who has no tests yet."""
+"""`make serve` as a first try."""
 
 import json
 import os
@@ -11,8 +11,8 @@ STAMP = ".venv/install.stamp"
 
 
 def test_it_serves_on_upstreams_ports_until_it_is_interrupted() -> None:
-    """Clients find it where they look by default; Ctrl-C ends it without a traceback."""
-    # RocketMQ's usual ports are free in a network of its own. What is installed is taken as it is.
+    """The emulator serves on upstream's default ports, and Ctrl-C stops it without a traceback."""
+    # In a network namespace RocketMQ's default ports are free. The installation is used as it is.
     script = f"ip link set lo up && exec make --old-file={STAMP} serve"
     serving = subprocess.Popen(
         ["unshare", "--net", "bash", "-c", script],

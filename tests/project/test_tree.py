@@ -1,4 +1,4 @@
-"""What every file of the repository keeps to."""
+"""Rules for every file of the repository."""
 
 import re
 import subprocess
@@ -12,18 +12,18 @@ ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 600
 GENERATED = re.compile(r"_pb2\.pyi?$|package-lock\.json$|Cargo\.lock$|go\.sum$")
 VENDORED_NAMES = re.compile(r"package-lock\.json$|Cargo\.lock$|go\.(mod|sum)$")
-"""Lock files: their tools write the names of sources into them."""
+"""Lock files, in which their tools write the names of sources."""
 PLACES = re.compile(
     r"/work/|/root/|/home/\w+/|\.\./shared\b"
     r"|pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|repo1?\.maven|maven\.org|proxy\.golang\.org|crates\.io"
     r"|deb\.debian\.org"
 )
-"""Folders of one machine, and hosts of package registries: the ordinary clients know where to ask."""
+"""Folders of one machine, and hosts of package registries, which ordinary clients find themselves."""
 PICTURES = {".png", ".jpg", ".gif", ".ico", ".gz", ".bin", ".pcap"}
 
 
 def tracked() -> list[str]:
-    """The files of the repository, those included that are new and not ignored."""
+    """Return the files of the repository, including new ones that are not ignored."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT,
@@ -35,21 +35,21 @@ def tracked() -> list[str]:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Name and text of every text file."""
+    """Yield name and text of every text file."""
     for name in tracked():
         if Path(name).suffix not in PICTURES:
             yield name, (ROOT / name).read_text()
 
 
 def package_folders() -> dict[str, str]:
-    """The package map of pyproject.toml: name -> folder."""
+    """Return the package mapping of pyproject.toml: name -> folder."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     mapped: dict[str, str] = project["tool"]["setuptools"]["package-dir"]
     return mapped
 
 
 def test_no_source_file_holds_two_nouns() -> None:
-    """A source file has at most 600 lines; what is generated may have more."""
+    """A source file has at most 600 lines, unless it is generated."""
     sources = {".py", ".java", ".go", ".js", ".mjs", ".ts", ".rs", ".sh"}
     too_long = {
         name: count
@@ -61,7 +61,7 @@ def test_no_source_file_holds_two_nouns() -> None:
 
 
 def test_no_file_names_a_machine_or_a_registry() -> None:
-    """Whoever reads or builds the project has other folders, and other mirrors, than whoever wrote it."""
+    """No file names a machine's folder or a package registry."""
     this = Path(__file__).relative_to(ROOT).as_posix()
     found = [
         f"{name}:{number}: {line.strip()[:120]}"
@@ -75,7 +75,7 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
 
 
 def test_no_file_has_loose_ends() -> None:
-    """Text files end with a newline, have no trailing blanks and no conflict marks."""
+    """Text files end with a newline and have neither trailing blanks nor conflict marks."""
     loose = [
         name
         for name, text in texts()
@@ -93,13 +93,13 @@ def test_no_file_has_loose_ends() -> None:
 
 @pytest.mark.parametrize("folder", sorted(package_folders().values()))
 def test_a_package_folder_is_typed(folder: str) -> None:
-    """Each folder of the package has an `__init__.py` and says by `py.typed` that it is typed."""
+    """Each folder of the package has `__init__.py` and `py.typed`."""
     assert (ROOT / folder / "__init__.py").is_file()
     assert (ROOT / folder / "py.typed").is_file()
 
 
 def test_every_folder_with_modules_is_a_package() -> None:
-    """A folder of Python modules without `__init__.py` would be a namespace, which tools treat differently."""
+    """Every folder with modules has `__init__.py`: tools treat a namespace differently."""
     folders = {
         Path(name).parent
         for name in tracked()
@@ -110,7 +110,7 @@ def test_every_folder_with_modules_is_a_package() -> None:
 
 
 def test_the_build_server_runs_the_readmes_command() -> None:
-    """`.ci/run` runs the command that the README gives for all tests, and nothing before or after it."""
+    """`.ci/run` runs only the command that the README gives for all tests."""
     lines = [line for line in (ROOT / ".ci/run").read_text().splitlines() if line and not line.startswith("#")]
 
     assert lines[-1] == "make test"

@@ -1,4 +1,4 @@
-"""The package as a type checker of its users sees it."""
+"""The package as a user's type checker sees it."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ options: EmulatorOptions = {"sed": 7}
 
 
 def checked(text: str, folder: Path) -> list[str]:
-    """The errors that mypy reports for a program, without file and line."""
+    """Return mypy's errors for a program, without file and line."""
     (folder / "program.py").write_text(text)
     command = [sys.executable, "-m", "mypy", "--no-error-summary", str(folder / "program.py")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -45,12 +45,12 @@ def checked(text: str, folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("text", [RIGHT], ids=["right"])
 def test_right_options_pass_a_type_checker(text: str, tmp_path: Path) -> None:
-    """Options of the object, of the fixture and of the marker."""
+    """Correct options of the class, the fixture and the marker pass a type checker."""
     assert checked(text, tmp_path) == []
 
 
 def test_misspelled_options_are_found_by_a_type_checker(tmp_path: Path) -> None:
-    """Names and types of options, wherever they are written."""
+    """A type checker finds wrong names and types of options."""
     found = checked(WRONG, tmp_path)
     assert [error.partition("  [")[0] for error in found] == [
         'Unexpected keyword argument "profil" for "Emulator"; did you mean "profile"?',

@@ -1,4 +1,4 @@
-"""The wheel, used as a stranger uses it: installed beside other packages, the plugin found by its entry point."""
+"""The wheel installed in a new environment with other packages, where pytest finds the plugin by its entry point."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from namespace_links import ROOT, packages
 
 LEFT_OUT = frozenset({"__pycache__", "target", "node_modules"})
-"""What builds in place leave behind."""
+"""Folders that a build in place leaves behind."""
 
 USE = """
 import fixtures as test_fixtures  # the well-known package of this name, beside ours
@@ -40,7 +40,7 @@ def test_small_journals_are_audited_without_spark(rocketmq: Emulator) -> None:
 
 
 def run(*words: str | Path, cwd: Path) -> str:
-    """Run a command; its output, or an assertion with it."""
+    """Run a command and return its output. Fails with the output on an error."""
     done = subprocess.run(
         [str(word) for word in words], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -50,7 +50,7 @@ def run(*words: str | Path, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from a copy of the sources: a build in place leaves folders behind that later builds pick up."""
+    """A wheel built from a copy of the sources, because a build in place leaves folders that later builds pick up."""
     copy = tmp_path_factory.mktemp("source")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
@@ -63,7 +63,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of a fresh environment with the whole wheel, pytest and the package `fixtures`."""
+    """The programs' folder of a new environment with the wheel and its extra, pytest and the package `fixtures`."""
     folder = tmp_path_factory.mktemp("stranger")
     run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
     programs = folder / "venv" / "bin"
@@ -73,7 +73,7 @@ def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def a_test_suite_uses_the_installed_plugin(stranger: Path, tmp_path: Path) -> None:
-    """A test file that stands alone gets its emulator from the wheel, and PyPI's `fixtures` is untouched."""
+    """Check that a test file gets its emulator from the wheel, and that PyPI's `fixtures` is unaffected."""
     (tmp_path / "test_use.py").write_text(USE)
 
     printed = run(stranger / "pytest", "-q", "test_use.py", cwd=tmp_path)
@@ -83,14 +83,14 @@ def a_test_suite_uses_the_installed_plugin(stranger: Path, tmp_path: Path) -> No
 
 
 def the_commands_are_installed(stranger: Path, tmp_path: Path) -> None:
-    """The wheel brings the commands; the emulator knows its version."""
+    """Check that the wheel contains the commands, and that the emulator prints its version."""
     assert run(stranger / "rocketmq-emulator", "--version", cwd=tmp_path).startswith("rocketmq-emulator ")
     assert run(stranger / "rocketmq-audit", "--help", cwd=tmp_path).startswith("usage: rocketmq-audit ")
     assert run(stranger / "rocketmq-replay", "--help", cwd=tmp_path).startswith("usage: rocketmq-replay ")
 
 
 def who_has_no_spark_is_told(stranger: Path, tmp_path: Path) -> None:
-    """In one sentence, with the extra that brings it."""
+    """Check that without Spark the command prints one sentence with the name of the extra."""
     (tmp_path / "journal.jsonl").write_text('{"ts_us": 1, "event": "stored", "topic": "orders", "msgId": "m1"}\n')
     done = subprocess.run(
         [stranger / "rocketmq-audit", "journal.jsonl"], cwd=tmp_path, capture_output=True, text=True, check=False
@@ -104,14 +104,14 @@ def who_has_no_spark_is_told(stranger: Path, tmp_path: Path) -> None:
 
 
 def the_installed_suite_knows_what_real_brokers_did(stranger: Path, tmp_path: Path) -> None:
-    """Records come with the package, so that a run from the wheel has something to compare with."""
+    """Check that the wheel contains the records of real brokers."""
     printed = run(stranger / "rocketmq-conformance", "run", "-k", "tag", cwd=tmp_path)
 
     assert "as expected" in printed
 
 
 def the_installed_suite_knows_what_sdks_saw(stranger: Path, tmp_path: Path) -> None:
-    """The same for scenarios: one through an SDK whose driver is built from the sources in the wheel."""
+    """Check that the wheel contains scenario records and the sources of an SDK's driver."""
     words = ("--sdk", "python", "-k", "scenarios.topics.a_send_to_an_unknown_topic")
     printed = run(stranger / "rocketmq-conformance", "run", *words, cwd=tmp_path)
 
@@ -128,7 +128,10 @@ USES = (
 
 
 def test_the_wheel_is_used_and_holds_what_it_should(wheel: Path, stranger: Path, tmp_path: Path) -> None:
-    """In one test, because each worker that has one of several builds and installs the wheel anew."""
+    """The wheel has the right files and works.
+
+    One test, because each worker would build and install the wheel again.
+    """
     the_wheel_holds_what_it_should(wheel)
     for use in USES:
         folder = tmp_path / use.__name__
@@ -137,7 +140,7 @@ def test_the_wheel_is_used_and_holds_what_it_should(wheel: Path, stranger: Path,
 
 
 def the_wheel_holds_what_it_should(wheel: Path) -> None:
-    """All files lie in our namespace; typing marks, .proto files, records and sources of drivers are among them."""
+    """Check that the wheel has only our namespace, with typing marks, .proto files, records and driver sources."""
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
 

@@ -1,4 +1,4 @@
-"""The image of the sidecar: built from the Dockerfile, started, used, measured, stopped."""
+"""The image of the sidecar: build from the Dockerfile, start, use, measurements, stop."""
 
 import json
 import subprocess
@@ -12,13 +12,13 @@ from sidecar_client import SDKS
 PROJECT = Path(__file__).resolve().parents[2]
 
 CLIENT = PROJECT / "tests" / "support" / "sidecar_client.py"
-"""Sends and receives with real SDKs."""
+"""A client that sends and receives with real SDKs."""
 
 
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
-    """What the check of the image prints."""
-    # Before: the client runs in a network of its own, where nothing can be fetched.
+    """The figures that the check of the image prints."""
+    # The drivers are built before, because the client's network namespace has no access to package sources.
     subprocess.run([sys.executable, "-m", "rocketmq_testkit.conformance.drivers.build", *SDKS], timeout=900, check=True)
     done = subprocess.run(
         [sys.executable, str(PROJECT / "docker" / "check.py"), "--client", sys.executable, str(CLIENT)],
@@ -34,12 +34,12 @@ def figures() -> dict[str, Any]:
 
 
 def test_it_is_ready_within_a_second_and_healthy(figures: dict[str, Any]) -> None:
-    """From the start of the emulator's process in the container to its ready line."""
+    """The emulator is ready within a second after the start of its process in the container."""
     assert figures["ready_seconds"] <= 1.0
 
 
 def test_it_is_small(figures: dict[str, Any]) -> None:
-    """Idle memory <= 80 MiB, image <= 250 MB."""
+    """Idle memory is at most 80 MiB, the image at most 250 MB."""
     assert figures["idle_memory_mib"] <= 80
     size, unit = figures["image"].split()
     assert unit == "MB"
@@ -47,6 +47,6 @@ def test_it_is_small(figures: dict[str, Any]) -> None:
 
 
 def test_it_does_not_run_as_root_and_stops_at_sigterm(figures: dict[str, Any]) -> None:
-    """A user of its own, and exit code 0 within a second."""
+    """The emulator runs as a user of its own, and SIGTERM stops it with exit code 0 within a second."""
     assert figures["user"] == 10001
     assert figures["stop_seconds"] <= 1.0

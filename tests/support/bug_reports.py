@@ -1,7 +1,7 @@
-"""Fail each test during which the emulator reported a bug of its own, in this process or in one that it started.
+"""Fail each test during which the emulator reported a bug of its own, in this process or in a child process.
 
-A test that provokes such a report on purpose is marked `provokes_bugs`, and fails if there is none. Reports that come
-when no test runs fail the whole run. The hooks are imported by the `conftest.py` of a suite.
+A test that provokes such a report on purpose has the marker `provokes_bugs` and fails without a report. Reports between
+tests fail the whole run. The hooks are imported by the `conftest.py` of a suite.
 """
 
 import os
@@ -14,12 +14,12 @@ from rocketmq_testkit.emulator.kernel.bug_reports import END, REPORTS_FILE
 
 MARKER = "provokes_bugs"
 _FOLDER = "ROCKETMQ_TESTKIT_BUG_FOLDER"
-"""Where the processes of one run leave the reports that no test answers for; set by the first of them."""
+"""Folder for the reports of all processes of a run that belong to no test; set by the first process."""
 _KEY = pytest.StashKey[Path]()
 
 
 def take(path: Path) -> list[str]:
-    """Return the reports in a file, and remove them from it."""
+    """Return the reports in a file and delete the file."""
     if not path.is_file():
         return []
     found = path.read_text(encoding="utf-8").split(END)[:-1]
@@ -28,13 +28,13 @@ def take(path: Path) -> list[str]:
 
 
 def _worker(config: pytest.Config) -> str | None:
-    """The name of a worker of xdist, None in the process that started the workers, or that has none."""
-    given = getattr(config, "workerinput", None)  # an attribute that xdist adds
+    """Return the name of the xdist worker, None in the main process."""
+    given = getattr(config, "workerinput", None)  # attribute added by xdist
     return None if given is None else str(given["workerid"])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have each worker, and the processes that it starts, write into a file of its own."""
+    """Let each worker, and the processes that it starts, write into its own file."""
     if _KEY in config.stash:
         return
     worker = _worker(config)
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Any:
-    """After the fixtures of a test have ended, look for reports."""
+    """Check for reports after the fixtures of a test have ended."""
     result = yield
     reports = take(item.config.stash[_KEY])
     expected = item.get_closest_marker(MARKER) is not None
@@ -58,7 +58,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Any:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail the run for reports that came when no test ran; the process that started the workers speaks for all."""
+    """Fail the run for reports that arrived between tests. Only the main process does this."""
     if _worker(session.config) is not None:
         return
     folder = session.config.stash[_KEY].parent

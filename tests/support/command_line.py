@@ -30,12 +30,12 @@ class Running:
         self.ready: dict[str, Any] = json.loads(line)
 
     def get(self, path: str) -> Any:
-        """A GET of the control port."""
+        """Send a GET to the control port and return its JSON."""
         with urllib.request.urlopen(self.ready["control"] + path, timeout=10) as answer:
             return json.load(answer)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, float, str, str]:
-        """Exit code, seconds until the end, the rest of standard output, standard error."""
+        """Stop the command; return exit code, seconds until the end, remaining standard output, standard error."""
         begin = time.perf_counter()
         self.process.send_signal(number)
         out, errors = self.process.communicate(timeout=10)
@@ -44,7 +44,7 @@ class Running:
 
 @contextmanager
 def running(*arguments: str) -> Iterator[Running]:
-    """A command that is stopped in any case."""
+    """Run the command and stop it in any case."""
     found = Running(*arguments)
     try:
         yield found
@@ -55,7 +55,7 @@ def running(*arguments: str) -> Iterator[Running]:
 
 
 def refused(*arguments: str) -> str:
-    """The one sentence of a command that does not start."""
+    """Return the one error sentence of a command that does not start."""
     done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 2, (done.returncode, done.stderr)
     assert done.stdout == ""

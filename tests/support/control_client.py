@@ -1,4 +1,4 @@
-"""A client of the control port that keeps its connection, and one that sends raw bytes."""
+"""A client of the control port that keeps its connection open, and one that sends raw bytes."""
 
 import http.client
 import json
@@ -10,7 +10,7 @@ JSON = {"content-type": "application/json"}
 
 
 class Control:
-    """Sends requests to the control port at a URL on one connection, with its token if it has one."""
+    """Sends requests to the control port over one connection, with a token if one is given."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self.headers = {} if token is None else {"authorization": f"Bearer {token}"}
@@ -19,7 +19,10 @@ class Control:
     def __call__(
         self, method: str, path: str, content: Any = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
-        """Status and JSON of the response; a body is declared as JSON unless `headers` are given."""
+        """Send a request and return the status and JSON of the response.
+
+        A body has the content type JSON unless `headers` are given.
+        """
         body = None if content is None else json.dumps(content)
         found = JSON if headers is None and body is not None else (headers or {})
         self.connection.request(method, path, body, {**self.headers, **found})
@@ -34,13 +37,13 @@ class Control:
 
 
 def ask(url: str, method: str, path: str, content: Any = None) -> tuple[int, Any]:
-    """One request on a connection of its own."""
+    """Send one request over a connection of its own."""
     with Control(url) as control:
         return control(method, path, content)
 
 
 def exchange(url: str, data: bytes, chunk: int = 1 << 20) -> bytes:
-    """Send bytes in chunks and return everything that the control port sends until it closes the connection."""
+    """Send bytes in chunks and return all bytes that the control port sends before it closes the connection."""
     host, _, port = url.removeprefix("http://").rpartition(":")
     with socket.create_connection((host, int(port)), 5) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,4 +1,4 @@
-"""A broker in virtual time, with short verbs."""
+"""A broker in virtual time with short methods for operations."""
 
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -35,7 +35,7 @@ START_MS = 1_700_000_000_000
 
 @dataclass
 class World:
-    """One engine and its first broker; times are relative to the start."""
+    """One engine and its first broker. Times are in ms since the start."""
 
     engine: Engine
     broker: Broker
@@ -49,7 +49,7 @@ class World:
         self.engine.scheduler.advance_to(self.now_ms + ms)
 
     def ask(self, kind: type[AnyResult], operation: Operation, node: Node | None = None) -> AnyResult:
-        """The answer of the broker, or of another node, which must be of this kind."""
+        """Return the result of the broker, or of another node, which must be of type `kind`."""
         result = self.engine.ask(node or self.broker, operation)
         assert isinstance(result, kind)
         return result
@@ -106,7 +106,7 @@ class World:
         )
 
     def popped(self, topic: str, **options: Any) -> list[PoppedMessage]:
-        """The messages of a pop that does not wait."""
+        """Return the messages of a pop that does not wait."""
         outcome = self.pop(topic, **options).outcome
         assert isinstance(outcome, PopResult), outcome
         self.last_pop = outcome
@@ -138,7 +138,7 @@ class World:
         )
 
     def change(self, topic: str, receipt: Receipt, invisible_ms: int, group: str = "G") -> Receipt:
-        """Hide again; the new handle."""
+        """Change the invisible duration and return the new receipt."""
         outcome = self.engine.ask(
             self.broker,
             ChangeInvisibleTime(
@@ -183,24 +183,24 @@ class World:
 
 
 def refused(call: DirectCall) -> EngineError:
-    """The refusal of a call."""
+    """Return the error of a rejected call."""
     assert isinstance(call.outcome, EngineError), call.outcome
     return call.outcome
 
 
 def messages_of(call: DirectCall) -> list[PoppedMessage]:
-    """The messages of a pop that has been answered."""
+    """Return the messages of a completed pop."""
     assert isinstance(call.outcome, PopResult), call.outcome
     return call.outcome.messages
 
 
 def bodies(messages: list[PoppedMessage]) -> list[bytes]:
-    """The bodies of popped messages."""
+    """Return the bodies of popped messages."""
     return [decode(message.record).body for message in messages]
 
 
 def make_world(seed: int = 1, **keys: object) -> World:
-    """A world with other keys, given by attribute name of either configuration."""
+    """Create a world with changed keys, given by attribute name of the broker or emulation configuration."""
     config, emulation = BrokerConfig(), EmulationConfig()
     for name, value in keys.items():
         setattr(config if hasattr(config, name) else emulation, name, value)

@@ -1,8 +1,8 @@
-"""What a rule of `tests/behaviour` may do, whichever door it goes through.
+"""Actions available to the rules of `tests/behaviour`, independent of the protocol that a test uses.
 
-An entrance is a way into a broker in virtual time: the engine's operations, remoting frames, gRPC calls. A rule is
-written once against `Entrance`, or against `BrokerEntrance` for what only the broker's own protocol can express.
-Setting up and looking at what is stored needs no protocol and is the same for all.
+An entrance is a way into a broker in virtual time: engine operations, remoting frames or gRPC calls. A rule is written
+once against `Entrance`, or against `BrokerEntrance` for requests that only the broker's own protocol has. Setup and
+inspection of stored data bypass the protocols and are the same for all entrances.
 """
 
 from abc import ABC, abstractmethod
@@ -36,12 +36,12 @@ from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 START_MS = 1_700_000_000_000
 
 OF_CLIENTS = ("settings again", "client housekeeping", "grpc session")
-"""Timers that say only that somebody is connected."""
+"""Kinds of timers that exist only because a client is connected."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What an entrance leads into: masters, then slaves."""
+    """Configuration of an entrance: brokers (masters first, then slaves), emulation, proxy and seed."""
 
     brokers: Sequence[BrokerConfig]
     emulation: EmulationConfig
@@ -51,7 +51,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Taken:
-    """A message that was received. `attempt` is 0 at the first time; queue and offset are of the real topic."""
+    """A received message. `attempt` starts at 0; queue and offset are those of the topic that stores the message."""
 
     body: bytes
     handle: str
@@ -62,12 +62,12 @@ class Taken:
     tag: str
     keys: tuple[str, ...]
     place: int = -1
-    """In the log."""
+    """Commit log offset."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: code and remark of the entrance's protocol."""
+    """Response to a request, with code and remark of the entrance's protocol."""
 
     ok: bool
     code: int
@@ -76,7 +76,7 @@ class Answer:
     handle: str = ""
     number: int = 0
     suggests: int = 0
-    """The id of the broker to pull from next."""
+    """Id of the broker to pull from next."""
 
     @property
     def bodies(self) -> list[bytes]:
@@ -86,7 +86,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Sent:
-    """What a producer is told. `offset` is that of the topic where the message lies now, `place` that of the log."""
+    """Result of a send.
+
+    `offset` is the queue offset in the topic that stores the message, `place` the commit log offset.
+    """
 
     ok: bool
     code: int
@@ -99,7 +102,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Route:
-    """A broker name in the route of a topic: its queues by what may be done with them, and the ids that serve it."""
+    """A broker name in a route: its numbers of readable and writable queues, and the ids of its brokers."""
 
     readable: int
     writable: int
@@ -108,7 +111,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Asked:
-    """A producer is asked how a half message ends; `sent` is what it ends it by, `times` how often it was asked."""
+    """A transaction check that a producer received. `sent` identifies the transaction, `times` counts the checks."""
 
     body: bytes
     times: int
@@ -120,7 +123,7 @@ class Waiting(Protocol):
 
     @property
     def answer(self) -> Answer | None:
-        """What came back, None while it waits."""
+        """The response, None while the request waits."""
 
 
 class Sending(Protocol):
@@ -128,15 +131,15 @@ class Sending(Protocol):
 
     @property
     def sent(self) -> Sent | None:
-        """What the producer is told, None while it waits."""
+        """The result of the send, None while it waits."""
 
 
 class Entrance(ABC):
-    """Brokers, of which it leads to the first, `broker-a`, and a way in. Times are in ms."""
+    """A way into brokers in virtual time. Requests go to `broker`, at first `broker-a`. Times are in ms."""
 
     name: str
     proxied = False
-    """Does upstream's proxy stand in front of the brokers? It refuses much by itself, with codes of its own."""
+    """True if requests pass upstream's proxy, which rejects many requests itself, with codes of its own."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -144,15 +147,18 @@ class Entrance(ABC):
         self._names = count(1)
         self._turns = count()
 
-    # brokers
+    # Brokers.
 
     @property
     def masters(self) -> list[Broker]:
-        """In the order of their names."""
+        """Master brokers, in the order of their names."""
         return [broker for broker in self.engine.brokers if broker.broker_id == 0]
 
     def at(self, broker_name: str, broker_id: int = 0) -> Self:
-        """The same clients in front of another broker; behind a proxy they name it where they can."""
+        """Return an entrance with the same clients that sends its requests to another broker.
+
+        Behind a proxy, requests name that broker if their message has a field for it.
+        """
         there = copy(self)
         found = self.engine.broker(broker_name, broker_id)
         assert found is not None
@@ -160,29 +166,29 @@ class Entrance(ABC):
         return there
 
     def down(self, *, kill: bool = False) -> None:
-        """Take the broker down, in order or without warning."""
+        """Stop the broker: gracefully, or as a crash with `kill=True`."""
         self.engine.stop(self.broker, kill=kill)
 
     def up(self) -> None:
-        """Bring it back."""
+        """Start the broker again."""
         self.engine.start(self.broker)
 
     def wipe(self, *, back: bool = False) -> None:
-        """Have routes say that nothing of the broker can be written to, or that everything can."""
+        """Remove the write permission of the broker's topics from routes, or restore it with `back=True`."""
         self.engine.ask(self.engine.name_server, SetPermOfBroker(self.broker.name, add=back))
 
     def fix(self, order: str, topic: str = "T") -> None:
-        """Fix a topic to `broker:queues;...`."""
+        """Set the order configuration of a topic, such as `broker:queues;...`."""
         self.engine.ask(self.engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
         self.engine.ask(self.engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", topic, order))
 
     def held(self, topic: str = "T") -> dict[str, int]:
-        """How many messages each master has of a topic."""
+        """Return the number of messages of a topic on each master."""
         return {
             broker.name: sum(queue.max_offset for queue in broker.store.queues_of(topic)) for broker in self.masters
         }
 
-    # the world
+    # State of the brokers.
 
     @property
     def now_ms(self) -> int:
@@ -190,11 +196,11 @@ class Entrance(ABC):
         return self.engine.scheduler.now_ms
 
     def advance(self, ms: int) -> None:
-        """Let time pass."""
+        """Advance the virtual time."""
         self.engine.scheduler.advance_to(self.now_ms + ms)
 
     def topic(self, name: str = "T", queues: int = 1, kind: str = "", perm: int = 6, *, on: Sequence[str] = ()) -> str:
-        """Make a topic, on all masters or on some; `kind` is its message type."""
+        """Create a topic on all masters, or on those in `on`. `kind` is its message type."""
         attributes = {"+message.type": kind} if kind else None
         for broker in self.masters:
             if not on or broker.name in on:
@@ -202,49 +208,49 @@ class Entrance(ABC):
         return name
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic."""
+        """Delete a topic on all masters."""
         for broker in self.masters:
             self.engine.ask(broker, DeleteTopic(name))
 
     def group(self, name: str = "G", **fields: Any) -> str:
-        """Make a group."""
+        """Create or change a group on all masters."""
         for broker in self.masters:
             self.engine.ask(broker, CreateGroup(GroupConfig(name, **fields)))
         return name
 
     def configure(self, **keys: str) -> None:
-        """Change keys of the broker while it runs, by upstream's names."""
+        """Change configuration keys of the running broker, by upstream's names."""
         self.engine.ask(self.broker, UpdateBrokerConfig(keys))
 
     def fifo(self, queues: int = 1, group: str = "G") -> None:
-        """A topic `T` for ordered messages and a group that consumes in order."""
+        """Create a topic `T` for ordered messages and a group that consumes in order."""
         self.topic("T", queues, "FIFO")
         self.group(group, consume_message_orderly=True)
 
     def store(self, *bodies: bytes, queue: int = 0, topic: str = "T", **properties: str) -> None:
-        """Put messages into a queue of their own choice, which a proxy's clients cannot."""
+        """Store messages in a given queue, which clients of a proxy cannot choose."""
         for body in bodies:
             unique = {"UNIQ_KEY": f"ID{next(self._names)}"}
             message = SendMessage("PG", topic, queue, body, unique | properties, ("10.0.0.9", 5000), self.now_ms)
             self.engine.ask(self.broker, message)
 
     def filled(self, count: int = 3, topic: str = "T") -> None:
-        """A topic with one queue and messages `0`, `1`, ..., sent through this entrance."""
+        """Create a topic with one queue and send messages `0`, `1`, ... through this entrance."""
         self.topic(topic)
         self.send(*(b"%d" % number for number in range(count)), topic=topic)
 
     def records(self, topic: str, queue: int = 0) -> list[Record]:
-        """What lies in a queue."""
+        """Return the records of a queue."""
         store = self.broker.store
         found = (store.record(topic, queue, at) for at in range(store.max_offset(topic, queue)))
         return [decode(record) for record in found if record is not None]
 
     def committed(self, topic: str = "T", group: str = "G", queue: int = 0) -> int:
-        """How far a group is."""
+        """Return the committed offset of a group."""
         return self.broker.offsets.query(group, topic, queue)
 
     def members(self, group: str = "G") -> list[str]:
-        """The consumers of a group by the broker's word, in the order in which they joined."""
+        """Return the consumers of a group as listed by the broker, in the order of registration."""
         try:
             listed = self.engine.ask(self.broker, GetConsumerListByGroup(group))
         except EngineError:
@@ -253,7 +259,7 @@ class Entrance(ABC):
         return listed.client_ids
 
     def state(self) -> dict[str, object]:
-        """Everything that a request could have changed: what is stored, where groups are, what waits, what is due."""
+        """Return everything that a request can change: stored data, offsets, waiting requests and timers."""
         broker = self.broker
         return {
             "end of the log": broker.store.log.max_offset,
@@ -270,7 +276,7 @@ class Entrance(ABC):
             ],
         }
 
-    # the way in
+    # Requests.
 
     @abstractmethod
     def pop(
@@ -287,15 +293,15 @@ class Entrance(ABC):
         expression: str = "*",
         kind: str = "TAG",
     ) -> Waiting:
-        """Ask for messages of any queue."""
+        """Pop messages of any queue."""
 
     @abstractmethod
     def ack(self, *handles: str, topic: str = "T", group: str = "G") -> Answer:
-        """Acknowledge, many with one request."""
+        """Acknowledge messages, several of them by one request."""
 
     @abstractmethod
     def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
-        """Change the invisible time; the answer has the new handle."""
+        """Change the invisible duration. The response has the new handle."""
 
     @abstractmethod
     def begin(
@@ -312,100 +318,109 @@ class Entrance(ABC):
         immune_s: int | None = None,
         **properties: str,
     ) -> Sending:
-        """Send one message.
+        """Send one message and return the pending send.
 
-        `deliver_ms` makes it a timed one, `half` a half message, which asks for immunity of `immune_s`. A proxy chooses
-        the queue itself. The producer group is called like the topic, as behind a proxy.
+        `deliver_ms` makes it a timed message. `half` makes it a half message with an immunity time of `immune_s`. A
+        proxy chooses the queue itself. The producer group has the name of the topic, as behind a proxy.
         """
 
     @abstractmethod
     def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
-        """Send messages, each with properties of its own, with one request; what is told of the last one."""
+        """Send messages, each with properties of its own, by one request; return the result of the last one."""
 
     @abstractmethod
     def publish(self, *bodies: bytes, topic: str = "T", **more: Any) -> list[Sent]:
-        """Send messages one by one where a producer sends them that goes by routes. `more`: see `begin`."""
+        """Send messages one by one to the queues of the topic's route. For `more` see `begin`."""
 
     @abstractmethod
     def route(self, topic: str = "T") -> dict[str, Route]:
-        """Where a topic lives, as clients are told, by broker name; empty when nowhere."""
+        """Return the route of a topic by broker name; empty if there is none."""
 
     @abstractmethod
     def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
-        """Brokers and queues that a member reads by their word; the queue -1 is any."""
+        """Return the brokers and queues assigned to a consumer; the queue -1 stands for any."""
 
     @abstractmethod
     def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Waiting:
-        """Commit (8), roll back (12) or leave open (0); `checked` because it was asked for."""
+        """Commit (8), roll back (12) or leave open (0); `checked` if the end follows a check of the broker."""
 
     @abstractmethod
     def recall(self, handle: str, topic: str = "T") -> Answer:
-        """Take a timed message back; `handle` of the answer is the id of the message."""
+        """Recall a timed message. `handle` of the response is the message id."""
 
     @abstractmethod
     def produce(self, client: str, topic: str = "T") -> None:
-        """A producer says that it is there."""
+        """Register a producer."""
 
     @abstractmethod
     def retire(self, client: str, topic: str = "T") -> None:
-        """A producer says that it goes."""
+        """Unregister a producer."""
 
     @abstractmethod
     def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
-        """A consumer's heartbeat, with what it wants if nobody knows that yet."""
+        """Send a consumer's heartbeat, and its subscription if it is new."""
 
     @abstractmethod
     def leave(self, client: str, group: str = "G") -> None:
-        """A consumer says that it goes."""
+        """Unregister a consumer."""
 
     @abstractmethod
     def asked(self, client: str) -> list[Asked]:
-        """How half messages end: what a producer was asked since the last look."""
+        """Return the transaction checks that a producer has received since the last call."""
 
     @abstractmethod
     def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
-        """Let a message be a dead letter and acknowledge it: one request to a proxy, two to the broker."""
+        """Forward a message to the dead letter queue and acknowledge it: one request to a proxy, two to the broker."""
 
-    # short forms
+    # Short forms.
 
     def put(self, body: bytes = b"0", **more: Any) -> Sent:
-        """Send one message and look at the answer. `more`: see `begin`."""
+        """Send one message and return its result. For `more` see `begin`."""
         sent = self.begin(body, **more).sent
         assert sent is not None, "it waits"
         return sent
 
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
-        """Commit, roll back or leave open at once. None: no answer comes."""
+        """Commit, roll back or leave open at once. Returns None if there is no response."""
         return self.ending(sent, how, topic=topic, checked=checked).answer
 
     def send(self, *bodies: bytes, **more: Any) -> None:
-        """Send messages one by one, with a message group all to one queue; all must be taken. `more`: see `begin`."""
+        """Send messages one by one; every send must succeed. For `more` see `begin`.
+
+        A message group sends all of them to one queue.
+        """
         for body in bodies:
             sent = self.put(body, **more)
             assert sent.ok, sent
 
     def take(self, topic: str = "T", **options: Any) -> list[Taken]:
-        """The messages that are there now; a proxy says that there are none with another code than that there are."""
+        """Return the messages that are available now.
+
+        A proxy uses another code for a response without messages.
+        """
         answer = self.pop(topic, **options).answer
         assert answer is not None, "it waits"
         assert answer.ok or answer.remark in NOTHING, answer
         return answer.messages
 
     def bodies(self, topic: str = "T", **options: Any) -> list[bytes]:
-        """The bodies of the messages that are there now."""
+        """Return the bodies of the messages that are available now."""
         return [each.body for each in self.take(topic, **options)]
 
     def says(self, answer: Answer | Sent | None, broker: tuple[int, str], proxy: tuple[int, str]) -> bool:
-        """Is an answer a refusal with this code and the beginning of this remark, here or behind a proxy?"""
+        """Return True if a response is an error with this code and the beginning of this remark.
+
+        The expectation for the broker or that for the proxy applies.
+        """
         code, remark = proxy if self.proxied else broker
         return answer is not None and not answer.ok and answer.code == code and answer.remark.startswith(remark)
 
 
 class BrokerEntrance(Entrance):
-    """What the broker's own protocol can express besides."""
+    """An entrance with the requests that only the broker's own protocol has."""
 
     def publish(self, *bodies: bytes, topic: str = "T", **more: Any) -> list[Sent]:
-        """To queues that may be written to in turn, or to those that an order topic is fixed to."""
+        """Send to writable queues by turns, or to the queues of the topic's order configuration."""
         sent = []
         for body in bodies:
             fixed = self.fixed(topic)
@@ -420,65 +435,71 @@ class BrokerEntrance(Entrance):
 
     @abstractmethod
     def fixed(self, topic: str = "T") -> str | None:
-        """What the route of an order topic fixes it to."""
+        """Return the order configuration in the route of a topic."""
 
     @abstractmethod
     def pop_one_queue(
         self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False, begin: int = 1
     ) -> Waiting:
-        """Group `G` asks for messages of one queue of `T`; a new group begins at its first (0) or at its end (1)."""
+        """Pop one queue of `T` for group `G`; a new group starts at the first message (0) or at the end (1)."""
 
     @abstractmethod
     def pull(self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG") -> Waiting:
-        """Group `G` reads queue 0 of `T` from an offset; `number` of the answer is the next one."""
+        """Pull queue 0 of `T` for group `G` from an offset; `number` of the response is the next offset."""
 
     @abstractmethod
     def notify(self, *, poll_ms: int = 0, queue: int = -1, order: bool = False) -> Waiting:
-        """Group `G` asks whether a pop of `T` would find something; `number` of the answer is 1 or 0."""
+        """Send a notification request for `T` and group `G`.
+
+        `number` of the response is 1 if there is a message, else 0.
+        """
 
     @abstractmethod
     def peek(self, count: int = 32) -> Answer:
-        """What a pop of `T` by group `G` would read."""
+        """Peek at the messages that a pop of `T` by group `G` would read."""
 
     @abstractmethod
     def polling_number(self, queue: int = -1) -> int:
-        """How many pops of group `G` wait for `T`."""
+        """Return the number of waiting pops of group `G` and topic `T`."""
 
     @abstractmethod
     def lock(self, client: str, *queues: int) -> list[int]:
-        """The queues of `T` that a client of `G` holds from now on, of those that it asked for."""
+        """Lock queues of `T` for a client of `G`, and return those that it holds."""
 
     @abstractmethod
     def unlock(self, client: str, *queues: int) -> None:
-        """Give queues of `T` back."""
+        """Release locks of queues of `T`."""
 
     @abstractmethod
     def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
-        """Give a message back by its place in the log, to be tried `most` times."""
+        """Send a message back by its commit log offset, with at most `most` retries."""
 
     @abstractmethod
     def again(
         self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
     ) -> Sent:
-        """Send to the retry topic of a group, as clients do who could not give a message back."""
+        """Send to the retry topic of a group, as clients do when a send-back fails."""
 
     @abstractmethod
     def batch(
         self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
     ) -> Sent:
-        """Send messages, each with properties of its own, with one request that has some too."""
+        """Send messages, each with properties of its own, by one request that also has properties."""
 
     @abstractmethod
     def request_mode(self, mode: str, share: int) -> None:
-        """How group `G` shall read `T`."""
+        """Set the request mode of group `G` for `T`."""
 
     def assigned(self, client: str, strategy: str = "AVG", model: str = "CLUSTERING") -> list[tuple[int, str]] | None:
-        """Queues of `T` that a client of `G` shall read, and how; None where nothing is assigned to anybody."""
+        """Return the queues of `T` that a client of `G` is assigned, with their mode.
+
+        None if the broker assigns nothing.
+        """
         found = self.assignments(client, strategy, model)
         return None if found is None else [(queue, mode) for _, queue, mode in found]
 
     def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
-        """As balanced by the broker."""
+        """Return the queues assigned by the broker."""
         found = self.assignments(client, group=group, topic=topic)
         return sorted((broker, queue) for broker, queue, _ in found or ())
 
@@ -486,11 +507,11 @@ class BrokerEntrance(Entrance):
     def assignments(
         self, client: str, strategy: str = "AVG", model: str = "CLUSTERING", *, group: str = "G", topic: str = "T"
     ) -> list[tuple[str, int, str]] | None:
-        """Brokers and queues that a client shall read, and how; None where nothing is assigned to anybody."""
+        """Return the brokers and queues assigned to a client, with their mode; None if the broker assigns nothing."""
 
     @abstractmethod
     def progress(self) -> dict[int, tuple[int, int]]:
-        """Of each queue of `T` its end and where group `G` is, as administrators are told."""
+        """Return the end of each queue of `T` and the offset of group `G` from the consume statistics."""
 
 
 NOTHING = ("", "NO_MESSAGE_IN_QUEUE", "no new message", "no match message")
@@ -500,7 +521,7 @@ def known_properties(
     unique: str, topic: str, tag: str, keys: str, message_group: str, deliver_ms: int | None, half: bool,
     immune_s: int | None,
 ) -> dict[str, str]:  # fmt: skip
-    """What remoting clients write for what gRPC clients have fields for."""
+    """Return the properties that remoting clients write for the fields of gRPC clients."""
     known = {
         "UNIQ_KEY": unique,
         "TAGS": tag,
@@ -515,12 +536,12 @@ def known_properties(
 
 
 def handles(messages: Iterable[Taken]) -> list[str]:
-    """The handles of messages."""
+    """Return the receipt handles of messages."""
     return [each.handle for each in messages]
 
 
 def attempt_in_order(counts: str | None, queue_id: int, offset: int) -> int:
-    """How often an ordered message was given out before, from orderCountInfo."""
+    """Return the number of earlier deliveries of an ordered message, from orderCountInfo."""
     if not counts:
         return 0
     table = {key: int(count) for _, key, count in (part.split(" ") for part in counts.split(";"))}

@@ -1,4 +1,4 @@
-"""The engine's operations as an entrance."""
+"""The operations of the engine as an entrance."""
 
 from entrance import (
     START_MS,
@@ -25,7 +25,7 @@ from rocketmq_testkit.remoting.wire.command import VERSION_5_3_3
 
 
 class EngineEntrance(BrokerEntrance):
-    """Operations, as the protocols make them."""
+    """Submits the operations that the protocols create."""
 
     name = "engine"
 
@@ -42,7 +42,7 @@ class EngineEntrance(BrokerEntrance):
         return EngineWaiting(self.engine.submit(self.broker, operation, self.channel(client)), self.broker.name)
 
     def channel(self, client: str) -> DirectChannel:
-        """The connection of a client to the broker."""
+        """Return the connection of a client to the broker."""
         key = (self.broker.name, self.broker.broker_id, client)
         return self._channels.setdefault(key, DirectChannel(client, ("10.0.0.7", 50_000)))
 
@@ -248,7 +248,7 @@ class EngineEntrance(BrokerEntrance):
 
 
 class EngineWaiting:
-    """A call of the engine."""
+    """A submitted call of the engine."""
 
     def __init__(self, call: DirectCall, broker_name: str) -> None:
         self._call = call
@@ -256,7 +256,7 @@ class EngineWaiting:
 
     @property
     def outcome(self) -> Outcome | None:
-        """The outcome as the engine gives it."""
+        """The outcome of the engine."""
         return self._call.outcome
 
     @property
@@ -274,7 +274,7 @@ class EngineWaiting:
 
     @property
     def answer(self) -> Answer | None:
-        """The outcome in the words of all entrances; None when none comes, or none yet."""
+        """The outcome as a response of all entrances; None if it is pending or if there is no response."""
         match self._call.outcome:
             case None | ops.NO_ANSWER:
                 return None
@@ -344,7 +344,10 @@ def _asked(check: CheckTransactionState) -> Asked:
 
 
 def place_of(handle: str, topic: str, group: str) -> tuple[str, int, int]:
-    """Topic, queue and offset that a client puts beside a handle; what is no handle is taken for the first message."""
+    """Return topic, queue and offset that a client sends along with a handle.
+
+    For a malformed handle these are the topic and the first message of queue 0.
+    """
     found = handle_fields(handle)
     if found.get("digit") not in ("0", "1", "2"):
         return topic, 0, 0
@@ -355,7 +358,7 @@ def place_of(handle: str, topic: str, group: str) -> tuple[str, int, int]:
 
 
 def changed_handle(handle: str, pop_time: int, invisible_ms: int, revive_qid: int) -> str:
-    """The handle that a client makes of the old one and of the answer to a change."""
+    """Return the handle that a client builds from the old one and the response to a change."""
     old = handle_fields(handle)
     start = old["start"] if revive_qid == 999 else old["offset"]
     return (

@@ -30,7 +30,7 @@ _KINDS = {"TAG": pb.TAG, "SQL92": pb.SQL}
 
 
 class GrpcEntrance(Entrance):
-    """Upstream's proxy with its brokers. A receive always waits, for 5 s at least, at the broker that it names."""
+    """Upstream's proxy with its brokers. A receive waits at least 5 s, at the broker that it names."""
 
     name = "grpc"
     proxied = True
@@ -43,7 +43,7 @@ class GrpcEntrance(Entrance):
         self._streams: dict[str, Stream] = {}
         self._seen: dict[str, int] = {}
         self.streams: dict[str, Stream] = {}
-        """Of members of groups, by client."""
+        """Telemetry streams of consumers, by client."""
 
     def _consumer(self, client: str, group: str, topic: str) -> Client:
         if (client, group, topic) not in self._clients:
@@ -81,7 +81,7 @@ class GrpcEntrance(Entrance):
         return GrpcWaiting(self._consumer(client, group, topic).receive(request))
 
     def take(self, topic: str = "T", **options: Any) -> list[Taken]:
-        """A receive that waits is given up at once, so that no time passes."""
+        """Receive what is available now. A waiting receive is cancelled at once, so that no time passes."""
         waiting = self.pop(topic, **options)
         if waiting.answer is None:
             waiting.cancel()
@@ -196,12 +196,12 @@ class GrpcEntrance(Entrance):
         return _answer(self._consumer("consumer", group, topic).ask("ForwardMessageToDeadLetterQueue", request).status)
 
     def forward(self, handle: str) -> Answer:
-        """Give a message of `T` up for group `G` by a handle that nobody was given."""
+        """Forward a message of `T` to the dead letter queue of group `G` by a forged handle."""
         answer = self._consumer("consumer", "G", "T").ask("ForwardMessageToDeadLetterQueue", a_forward(handle))
         return _answer(answer.status)
 
     def settings(self, group: str = "G", topic: str = "T") -> pb.Settings:
-        """What a consumer that comes is told to live by."""
+        """Return the settings that a new consumer receives."""
         (command,) = self.world.client(f"told-{group}").settle(subscribing(group, topic)).commands
         return command.settings
 
@@ -213,12 +213,12 @@ class GrpcWaiting:
         self._received = received
 
     def cancel(self) -> None:
-        """Give it up."""
+        """Cancel the receive."""
         self._received.call.cancel()
 
     @property
     def answer(self) -> Answer | None:
-        """All frames, once the stream has ended."""
+        """The response, once the stream has ended."""
         received = self._received
         if not received.call.finished:
             return None
@@ -230,7 +230,7 @@ class GrpcWaiting:
 
 
 class GrpcSending:
-    """A send of a message that has an id."""
+    """A send of a message with an id."""
 
     def __init__(self, call: MemoryCall, message_id: str) -> None:
         self._call = call
@@ -238,7 +238,10 @@ class GrpcSending:
 
     @property
     def sent(self) -> Sent | None:
-        """The only entry of the answer; what is stored and not told so is known by the producer's own id."""
+        """The only entry of the response.
+
+        A message that is stored despite an error is known by the producer's own id.
+        """
         answer = _response(self._call)
         if answer is None:
             return None
@@ -256,13 +259,13 @@ class GrpcEnding:
 
     @property
     def answer(self) -> Answer | None:
-        """Its status."""
+        """The status of the response."""
         answer = _response(self._call)
         return None if answer is None else _answer(answer.status)
 
 
 def _response(call: MemoryCall) -> Any:
-    """The answer of a unary call, None while it waits."""
+    """Return the response of a unary call, None while it waits."""
     if not call.finished:
         return None
     assert call.status == 0, (call.status, call.text)
@@ -272,7 +275,7 @@ def _response(call: MemoryCall) -> Any:
 
 
 def _route(queues: list[Any]) -> Route:
-    """What the queues of a broker name come to; each of its ids has them all."""
+    """Return the route of a broker name from its queues; each of its broker ids has all queues."""
     ids = sorted({queue.broker.id for queue in queues})
     ones = [queue.permission for queue in queues if queue.broker.id == ids[0]]
     readable, writable = (sum(each in which for each in ones) for which in (_READ, _WRITE))

@@ -30,7 +30,7 @@ _QUEUE_AND_VALUE = re.compile(r"(\{[^{}]*\}):(\{[^{}]*\})")
 
 
 class RemotingEntrance(BrokerEntrance):
-    """Real frames in front of real processors; each client and each request that may wait has its own connection."""
+    """Real frames to real processors. Each client and each request that may wait has a connection of its own."""
 
     name = "remoting"
 
@@ -48,7 +48,7 @@ class RemotingEntrance(BrokerEntrance):
         return self._ports[self.broker.name, self.broker.broker_id]
 
     def peer(self, client: str = "consumer") -> Peer:
-        """The connection of a client to the broker."""
+        """Return the connection of a client to the broker."""
         key = (self._port, client)
         if key not in self._peers:
             self._peers[key] = self._port.peer()
@@ -284,13 +284,13 @@ class RemotingEntrance(BrokerEntrance):
         self._say(client, RequestCode.UNREGISTER_CLIENT, {"clientID": client, "consumerGroup": group})
 
     def _say(self, client: str, code: int, ext: dict[str, str], body: bytes = b"") -> None:
-        """A member's word: it is told of what follows from it before it gets its answer."""
+        """Send a consumer's request; the broker's notifications arrive before its response."""
         *pushes, answer = self.peer(client).exchange(code, ext, body)
         assert answer.code == 0, answer
         self._unread.setdefault((self._port, client), []).extend(pushes)
 
     def pushes(self, client: str) -> list[RemotingCommand]:
-        """What came to a client unasked since the last look."""
+        """Return the server-initiated commands that a client has received since the last call."""
         return self._unread.pop((self._port, client), []) + self.peer(client).received()
 
     def request_mode(self, mode: str, share: int) -> None:
@@ -316,7 +316,7 @@ class RemotingEntrance(BrokerEntrance):
 
     def progress(self) -> dict[int, tuple[int, int]]:
         answer = self._ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topic": "T"})
-        # fastjson writes the queues as keys, objects as they are.
+        # fastjson writes the queues as keys, and these are JSON objects.
         found = _QUEUE_AND_VALUE.findall(answer.body.decode())
         pairs = [(json.loads(queue), json.loads(value)) for queue, value in found]
         return {
@@ -327,7 +327,7 @@ class RemotingEntrance(BrokerEntrance):
 
 
 class OnlyFrame:
-    """A request on a connection of its own, to which one frame is the answer."""
+    """A request on a connection of its own, whose response is the only frame."""
 
     def __init__(self, peer: Peer, first: list[RemotingCommand]) -> None:
         self._peer = peer
@@ -335,7 +335,7 @@ class OnlyFrame:
 
     @property
     def frame(self) -> RemotingCommand | None:
-        """What came, None as long as nothing has."""
+        """The response frame, None while there is none."""
         self._came += self._peer.received()
         assert len(self._came) <= 1, self._came
         return self._came[0] if self._came else None
@@ -346,7 +346,7 @@ class RemotingSending(OnlyFrame):
 
     @property
     def sent(self) -> Sent | None:
-        """What is stored is told whether all is well or not."""
+        """The result of the send; it holds offsets and id even if the code is an error."""
         if (answer := self.frame) is None:
             return None
         told = answer.ext_fields or {}
@@ -367,7 +367,7 @@ class RemotingWaiting(OnlyFrame):
 
     @property
     def answer(self) -> Answer | None:
-        """What came back, None while it waits."""
+        """The response, None while the request waits."""
         if (command := self.frame) is None:
             return None
         fields = command.ext_fields or {}
@@ -383,7 +383,7 @@ class RemotingWaiting(OnlyFrame):
         return Answer(command.code == 0, command.code, command.remark or "", taken, number=int(fields["restNum"]))
 
     def _popped(self, message: ReceivedMessage, fields: dict[str, str], place: tuple[str, int, int]) -> Taken:
-        """The handle is made as clients make it; what comes from a retry topic has it as a property as well."""
+        """Build the receipt handle as clients do; messages of a retry topic also have it as a property."""
         digit, queue, offset = place
         starts = {tuple(part.split(" ")[:2]): part.split(" ")[2] for part in fields["startOffsetInfo"].split(";")}
         handle = " ".join(

@@ -1,4 +1,4 @@
-"""Which doors a rule goes through: `@through(...)` runs a test once for each."""
+"""The entrances of a rule: `@through(...)` runs a test once for each."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,21 +13,21 @@ from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 
 ALL = ("engine", "remoting", "grpc")
 BROKER = ("engine", "remoting")
-"""What a proxy's clients cannot express."""
+"""Entrances with the requests that clients of a proxy do not have."""
 ENTRANCES: dict[str, type[EngineEntrance | RemotingEntrance | GrpcEntrance]] = {
     each.name: each for each in (EngineEntrance, RemotingEntrance, GrpcEntrance)
 }
 
 
 def through(*names: str, **keys: object) -> pytest.MarkDecorator:
-    """Run a rule through entrances; its argument is called `e`. `keys`: those of `entrance`."""
+    """Run a rule through entrances; its argument is called `e`. For `keys` see `entrance`."""
     return pytest.mark.parametrize("e", [pytest.param((name, keys), id=name) for name in names], indirect=True)
 
 
 def entrance(name: str, seed: int = 1, brokers: int = 1, slaves: int = 0, **keys: Any) -> Entrance:
-    """An entrance of its own, to masters `broker-a`, `broker-b`, ... with so many slaves each.
+    """Create an entrance to masters `broker-a`, `broker-b`, ... with that many slaves each.
 
-    A key is the brokers', the emulation's or the proxy's, whoever has it first.
+    A key is set in the first of broker, emulation and proxy configuration that has it.
     """
     config, emulation, proxy = BrokerConfig(), EmulationConfig(), ProxyConfig()
     for key, value in keys.items():

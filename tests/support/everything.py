@@ -1,4 +1,4 @@
-"""Reading all that can be read: by every request that only looks, by the direct interface, and by a snapshot."""
+"""Reading all data that can be read: by every read-only request, by the direct interface, and by a snapshot."""
 
 import io
 import json
@@ -19,12 +19,12 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 BODY_MAX = 4 * 1024 * 1024
 READERS = ("GET_", "QUERY_", "VIEW_", "SEARCH_", "AUTH_GET", "AUTH_LIST", "PEEK_", "NOTIFICATION", "POLLING_INFO",
            "CHECK_", "PULL_", "POP_MESSAGE")  # fmt: skip
-"""How the names of codes begin that only look."""
+"""Prefixes of the names of read-only request codes."""
 _BINARY = (RequestCode.GET_TIMER_CHECK_POINT, RequestCode.QUERY_MESSAGE, RequestCode.VIEW_MESSAGE_BY_ID)
 
 
 def read_everything(port: Port) -> None:
-    """Every request that only looks, the direct interface's lists, the journal and a snapshot."""
+    """Send every read-only request, and read the lists of the direct interface, the journal and a snapshot."""
     reader = port.peer()
     for code in reading_codes():
         processor = PROCESSORS[code]
@@ -54,20 +54,20 @@ def read_everything(port: Port) -> None:
 
 
 def reading_codes() -> Iterator[RequestCode]:
-    """Codes that change nothing."""
+    """Yield the read-only request codes."""
     for processor in PROCESSORS.values():
         if processor.code.name.startswith(READERS):
             yield processor.code
 
 
 def decoded(code: RequestCode, body: bytes) -> Any:
-    """A body as another client reads it: UTF-8, JSON unless it is a text of properties."""
+    """Decode a body as another client does: UTF-8, and JSON unless it is a properties text."""
     text = body.decode()
     return text if code.name.endswith("_CONFIG") and not text.startswith("{") else loads(body)
 
 
 def check(answers: list[RemotingCommand]) -> None:
-    """No answer is larger than a client takes, and none shows an exception of Python."""
+    """Check that no response is larger than a client accepts, and that none shows a Python exception."""
     for answer in answers:
         assert len(answer.body) < BODY_MAX
         assert not (answer.remark or "").startswith(("TypeError", "ValueError", "OverflowError", "KeyError"))

@@ -1,6 +1,6 @@
 """Extreme values of each kind of field, and requests of every code made of them.
 
-All is derived from the request table: a new request code, header field or body member is covered without an edit here.
+All values are derived from the request table: new request codes, header fields and body members are included at once.
 """
 
 import json
@@ -27,7 +27,7 @@ IN_FIELDS = {
     "bool": ["true", "false", "TRUE", "", "x", "1", "\ud800"],
     "str": TEXTS,
 }
-"""Texts of ext fields by kind."""
+"""Extreme texts of ext fields by kind."""
 OF_ANY_KIND = [
     "null",
     "true",
@@ -56,17 +56,17 @@ USUAL: dict[str, Any] = {
     "invisibleTime": 60_000, "commitOrRollback": 8, "extraInfo": "0 1700000000000 60000 0 0 broker-a 0 0",
     "sub": "*", "subString": "*", "retryQueueNums": 1, "timestamp": -1, "endTimestamp": 2**63 - 1,
 }  # fmt: skip
-"""What a field holds while another one is extreme; any other field has the zero of its kind."""
+"""Values of the other fields while one is extreme. A field without entry has the zero value of its kind."""
 _ZEROS = {"Int": "0", "Long": "0", "bool": "false", "str": "x"}
 
 
 def usual_ext(processor: Processor) -> dict[str, str]:
-    """Ext fields of a request that upstream takes."""
+    """Return the ext fields of a request that upstream accepts."""
     return {each.name: str(USUAL.get(each.name, _ZEROS[each.kind])) for each in processor.header.FIELDS}
 
 
 def odd_exts(processor: Processor) -> Iterator[dict[str, str]]:
-    """Ext fields of which one holds an extreme of its kind."""
+    """Yield ext fields of which one holds an extreme value of its kind."""
     usual = usual_ext(processor)
     for each in processor.header.FIELDS:
         for text in IN_FIELDS[each.kind]:
@@ -74,12 +74,12 @@ def odd_exts(processor: Processor) -> Iterator[dict[str, str]]:
 
 
 def usual_body(processor: Processor) -> bytes:
-    """A body that upstream takes."""
+    """Return a body that upstream accepts."""
     return b"body" if processor.body is None else _joined(_usual_members(processor.body)).encode()
 
 
 def odd_bodies(processor: Processor) -> Iterator[bytes]:
-    """Bodies of which one member, at any depth, holds an extreme of its kind."""
+    """Yield bodies of which one member, at any depth, holds an extreme value of its kind."""
     yield from (b"", b"{}", b"[]", b"null", b"5", b'"x"', b"\xff\xfe", b'{"a":' * 300, b"a=\xed\xa0\x80\nb=1")
     if processor.body is not None:
         yield from (text.encode() for text in _odd_objects(processor.body))
@@ -135,7 +135,7 @@ def _joined(members: Mapping[str, str]) -> str:
 
 
 def exchange(peer: Peer, code: int, ext: Mapping[str, str], body: bytes) -> list[RemotingCommand]:
-    """Send a request, whose fields may be half of a surrogate pair; everything that comes back."""
+    """Send a request, whose fields may be lone surrogates; return everything that is received."""
     header = {"code": int(code), "flag": 0, "language": "JAVA", "opaque": 7, "version": 479, "extFields": ext}
     assert peer.connection.received(frame.join(json.dumps(header).encode(), body))
     return peer.received()

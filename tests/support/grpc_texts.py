@@ -1,4 +1,4 @@
-"""Texts of 5.3.3 that several tests expect, as they were seen on the wire."""
+"""Texts of 5.3.3 that several tests expect, as observed on the wire."""
 
 PROXY_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
 TOPIC_BLANK = "The specified topic is blank"
@@ -65,7 +65,7 @@ BAD_TOPICS = {
     "DefaultCluster": (40002, TOPIC_SYSTEM),
     "DefaultCluster_REPLY_TOPIC": (40002, TOPIC_SYSTEM),
 }
-"""Topic -> the Status of every RPC that names it."""
+"""Topic -> status of every RPC that names it."""
 
 BAD_GROUPS = {
     "": (40003, GROUP_BLANK),
@@ -73,4 +73,4 @@ BAD_GROUPS = {
     "g" * 256: (40003, GROUP_LONG),
     "CID_RMQ_SYS_X": (40003, GROUP_SYSTEM),
 }
-"""Group -> the Status of every RPC that names it."""
+"""Group -> status of every RPC that names it."""

@@ -32,7 +32,7 @@ _RPCS = {rpc.name: rpc for rpc in RPCS}
 
 @dataclass(eq=False)
 class MemoryCall:
-    """A call whose answer is kept."""
+    """A call that records its response."""
 
     rpc: Rpc
     metadata: dict[str, str]
@@ -72,7 +72,7 @@ class MemoryCall:
         return self.rpc.path
 
     def _check_codes(self) -> None:
-        """Only codes that the table declares may be answered."""
+        """Check that the response uses only codes that the table of RPCs declares."""
         for sent in self.sent:
             answer = self.rpc.response()
             answer.ParseFromString(sent)
@@ -85,7 +85,7 @@ class MemoryCall:
         self._callbacks.append(callback)
 
     def cancel(self) -> None:
-        """The client gives up."""
+        """Cancel the call, as the client."""
         if not self.finished:
             self.cancelled = self.finished = True
             for callback in self._callbacks:
@@ -94,7 +94,7 @@ class MemoryCall:
 
 @dataclass
 class Client:
-    """A client of the services; `metadata` is what all its calls carry."""
+    """A client of the services. `metadata` is sent with all its calls."""
 
     world: "GrpcWorld"
     client_id: str
@@ -103,7 +103,7 @@ class Client:
     def start(
         self, name: str, request: Message | None, *, deadline_ms: int | None = 30_000, **metadata: str
     ) -> MemoryCall:
-        """Begin an RPC; keyword `x_mq_language=""` takes a header away."""
+        """Start an RPC; keyword `x_mq_language=""` removes a header."""
         changed = {key.replace("_", "-"): value for key, value in metadata.items()}
         merged = {key: value for key, value in {**self.metadata, **changed}.items() if value}
         rpc = _RPCS[name]
@@ -113,7 +113,7 @@ class Client:
         return call
 
     def ask(self, name: str, request: Message, **options: Any) -> Any:
-        """The answer of a unary RPC."""
+        """Return the response of a unary RPC."""
         call = self.start(name, request, **options)
         assert call.status == 0, (call.status, call.text)
         response = _RPCS[name].response()
@@ -121,24 +121,24 @@ class Client:
         return response
 
     def receive(self, request: sv.ReceiveMessageRequest, **options: Any) -> "Received":
-        """A receive, with what it answered so far."""
+        """Start a receive; return it with the response so far."""
         return Received(self.start("ReceiveMessage", request, **options))
 
     def telemetry(self, *commands: sv.TelemetryCommand, **options: Any) -> "Stream":
-        """An open stream with commands sent on it."""
+        """Open a telemetry stream and send commands."""
         stream = Stream(self.start("Telemetry", None, **options))
         for command in commands:
             stream.send(command)
         return stream
 
     def settle(self, settings: pb.Settings, **options: Any) -> "Stream":
-        """An open stream with settings sent on it."""
+        """Open a telemetry stream and send settings."""
         return self.telemetry(sv.TelemetryCommand(settings=settings), **options)
 
 
 @dataclass
 class Received:
-    """What came down a receive."""
+    """The response of a receive."""
 
     call: MemoryCall
 
@@ -187,7 +187,7 @@ class Stream:
 
 
 class GrpcWorld:
-    """One engine, its first broker, the services in front of it."""
+    """One engine, its first broker, and the services in front of it."""
 
     def __init__(
         self,
@@ -233,7 +233,7 @@ class GrpcWorld:
         return name
 
     def store(self, body: bytes, broker: int = 0, queue: int = 0, topic: str = "T", **properties: str) -> None:
-        """A message in a queue of a broker, not sent through the proxy."""
+        """Store a message in a queue of a broker, bypassing the proxy."""
         born_host = ("10.0.0.9", 5000)
         message = SendMessage("PG", topic, queue, body, properties, born_host, self.now_ms)
         self.engine.ask(self.engine.brokers[broker], message)
@@ -247,7 +247,7 @@ class GrpcWorld:
         return Client(self, client_id, headers | metadata)
 
     def producer(self, client_id: str = "producer-1", *topics: str) -> Client:
-        """A client with a producer's settings, its stream open."""
+        """Return a client that has sent a producer's settings on an open stream."""
         client = self.client(client_id)
         client.settle(publishing(*topics))
         return client
@@ -255,14 +255,14 @@ class GrpcWorld:
     def consumer(
         self, client_id: str = "consumer-1", group: str = "G", topic: str = "T", *, push: bool = False
     ) -> Client:
-        """A client with a consumer's settings, its stream open."""
+        """Return a client that has sent a consumer's settings on an open stream."""
         client = self.client(client_id)
         client.settle(subscribing(group, topic, push=push))
         return client
 
 
 def publishing(*topics: str, client_type: int = pb.PRODUCER) -> pb.Settings:
-    """A producer's settings."""
+    """Return a producer's settings."""
     settings = pb.Settings(client_type=client_type)  # type: ignore[arg-type]  # open enum
     settings.request_timeout.seconds = 3
     settings.publishing.SetInParent()
@@ -282,7 +282,7 @@ def subscribing(
     fifo: bool | None = None,
     poll_s: int | None = None,
 ) -> pb.Settings:
-    """A consumer's settings."""
+    """Return a consumer's settings."""
     if client_type is None:
         client_type = pb.PUSH_CONSUMER if push else pb.SIMPLE_CONSUMER
     settings = pb.Settings(client_type=client_type)  # type: ignore[arg-type]  # open enum
@@ -301,7 +301,10 @@ def subscribing(
 
 
 def a_message(topic: str = "T", body: bytes = b"body", **system: Any) -> pb.Message:
-    """A message with an id; keywords are system properties, `user` its properties, `namespace` its topic's."""
+    """Return a message with an id.
+
+    Keywords are system properties, except `user` (user properties) and `namespace` (that of the topic).
+    """
     user = system.pop("user", {})
     namespace = system.pop("namespace", "")
     system.setdefault("message_id", "0102FC0000000139B80B12FD7F00000001")
@@ -321,7 +324,7 @@ def a_message(topic: str = "T", body: bytes = b"body", **system: Any) -> pb.Mess
 
 
 def a_send(*messages: pb.Message) -> sv.SendMessageRequest:
-    """A send of messages."""
+    """Return a send request of messages."""
     return sv.SendMessageRequest(messages=messages)
 
 
@@ -339,7 +342,7 @@ def a_receive(
     queue_id: int = 0,
     attempt_id: str | None = None,
 ) -> sv.ReceiveMessageRequest:
-    """A receive; None leaves a field away."""
+    """Return a receive request; None omits a field."""
     request = sv.ReceiveMessageRequest(batch_size=batch, auto_renew=auto_renew, attempt_id=attempt_id)
     request.group.name = group
     request.message_queue.topic.name = topic
@@ -356,7 +359,7 @@ def a_receive(
 
 
 def an_ack(*taken: str | pb.Message, topic: str = "T", group: str = "G") -> sv.AckMessageRequest:
-    """An acknowledgement of received messages, or of handles by ids that no message has."""
+    """Return an acknowledgement of received messages, or of handles with invented message ids."""
     return sv.AckMessageRequest(
         group=pb.Resource(name=group),
         topic=pb.Resource(name=topic),
@@ -365,7 +368,7 @@ def an_ack(*taken: str | pb.Message, topic: str = "T", group: str = "G") -> sv.A
 
 
 def _named(taken: str | pb.Message) -> tuple[str, str]:
-    """Message id and handle."""
+    """Return message id and receipt handle."""
     if isinstance(taken, str):
         return f"id-{taken}", taken
     return taken.system_properties.message_id, taken.system_properties.receipt_handle
@@ -374,7 +377,7 @@ def _named(taken: str | pb.Message) -> tuple[str, str]:
 def a_change(
     taken: str | pb.Message, invisible_ms: int | None, topic: str = "T", group: str = "G"
 ) -> sv.ChangeInvisibleDurationRequest:
-    """A change of the invisible duration."""
+    """Return a request to change the invisible duration."""
     id_, handle = _named(taken)
     request = sv.ChangeInvisibleDurationRequest(
         group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle, message_id=id_
@@ -385,7 +388,7 @@ def a_change(
 
 
 def a_forward(taken: str | pb.Message, topic: str = "T", group: str = "G") -> sv.ForwardMessageToDeadLetterQueueRequest:
-    """A message given up."""
+    """Return a request to forward a message to the dead letter queue."""
     id_, handle = _named(taken)
     return sv.ForwardMessageToDeadLetterQueueRequest(
         group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle, message_id=id_

@@ -1,4 +1,4 @@
-"""Calls of the proxy as bytes on a socket, for tests that count what a client leaves behind or that break rules."""
+"""Calls of the proxy as bytes on a socket, for tests of left-over state and of protocol violations."""
 
 import socket
 from struct import Struct
@@ -24,7 +24,7 @@ def call(
     length: int | None = None,
     **more: str,
 ) -> bytes:
-    """One call with a message; `length` is what the message's head says instead of the truth."""
+    """Return the bytes of one call with a message; `length` replaces the true length in the message's prefix."""
     names = [
         (":method", "POST"),
         (":scheme", "http"),
@@ -41,7 +41,7 @@ def call(
 
 
 class Http2Client:
-    """One connection to a proxy that is used until it is left as it is."""
+    """One connection to a proxy, which stays open until it is closed without further frames."""
 
     def __init__(self, endpoint: str) -> None:
         host, _, port = endpoint.rpartition(":")
@@ -62,21 +62,21 @@ class Http2Client:
         self._socket.sendall(data)
 
     def until_ended(self, stream_id: int) -> None:
-        """Read until a call has ended: what was sent before it has been taken up by then."""
+        """Read until a call has ended; the proxy has then processed everything that was sent before it."""
         while (frame := self.frame()) is not None:
             if frame[2] == stream_id and frame[0] in (f.HEADERS, f.DATA) and frame[1] & f.END_STREAM:
                 return
         raise AssertionError(f"the connection was closed before stream {stream_id} ended")
 
     def kinds(self) -> list[int]:
-        """The kinds of all frames that come until the connection is closed."""
+        """Return the types of all frames until the connection is closed."""
         found = []
         while (frame := self.frame()) is not None:
             found.append(frame[0])
         return found
 
     def frame(self) -> tuple[int, int, int] | None:
-        """Kind, flags and stream of the next frame; None at the end."""
+        """Return type, flags and stream of the next frame; None at the end."""
         while len(self._rest) < _HEAD.size or len(self._rest) < self._size():
             try:
                 more = self._socket.recv(65_536)

@@ -1,4 +1,4 @@
-"""A conformance run that gets Ctrl-C, or SIGTERM, at a chosen moment, and what is left of it."""
+"""A conformance run that gets Ctrl-C or SIGTERM at a chosen moment, and the output, processes and files that remain."""
 
 import os
 import signal
@@ -12,13 +12,13 @@ from pathlib import Path
 
 COMMAND = Path(sys.executable).with_name("rocketmq-conformance")
 MOMENT_SECONDS = 240.0
-"""Two real brokers and an SDK have to come up on a machine that may be busy."""
+"""Time for two real brokers and an SDK to start on a busy machine."""
 END_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What a run has come to: the lines that it printed, and the command lines of what it has started."""
+    """Progress of a run: the lines that it printed, and the command lines of the processes that it started."""
 
     printed: str
     started: list[str]
@@ -26,7 +26,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Left:
-    """What is left of a run: its exit code, all that it printed, processes, and names of temporary folders."""
+    """State after a run: its exit code, all its output, running processes, and names of temporary folders."""
 
     code: int
     printed: str
@@ -40,7 +40,7 @@ def interrupted(
     moment: Callable[[Moment], object],
     signals: Sequence[signal.Signals] = (signal.SIGINT,),
 ) -> Left:
-    """Run the command with `folder` for what is temporary, and interrupt it once `moment` is true of it."""
+    """Run the command with `folder` for temporary files, and interrupt it once `moment` returns True."""
     run = subprocess.Popen(
         [COMMAND, "run", *words],
         stdout=subprocess.PIPE,
@@ -59,10 +59,10 @@ def interrupted(
         while not moment(Moment("".join(lines), processes_of(folder))):
             assert run.poll() is None, "the run ended by itself: " + "".join(lines)
             assert time.monotonic() < deadline, "the moment did not come: " + "".join(lines)
-            time.sleep(0.05)  # a process of its own is waited for
+            time.sleep(0.05)  # polls another process, which sends no event
         for each in signals:
             run.send_signal(each)
-            time.sleep(0.1)  # the next one shall find it cleaning up
+            time.sleep(0.1)  # The next signal has to arrive during the clean-up.
         code = run.wait(END_SECONDS)
     finally:
         run.kill()
@@ -72,6 +72,6 @@ def interrupted(
 
 
 def processes_of(folder: Path) -> list[str]:
-    """The command lines of processes whose home lies in a folder."""
+    """Return the command lines of processes whose home is in a folder."""
     listed = subprocess.run(["ps", "-ww", "-e", "-o", "args="], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if f"{folder}/" in line]

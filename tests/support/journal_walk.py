@@ -8,7 +8,7 @@ from rocketmq_testkit.emulator.operations import PopResult
 
 
 def walk(seed: int) -> World:
-    """400 steps of sends, pops, acknowledgements and jumps of the clock."""
+    """Run 400 steps of sends, pops, acknowledgements and jumps of the clock."""
     world = make_world(seed)
     draw = Chance(seed + 1).stream("walk")
     for topic in ("A", "B"):

@@ -1,4 +1,4 @@
-"""A broker that has something of each kind, for snapshots of it."""
+"""A broker that holds data of each kind, for snapshots of it."""
 
 from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.operations import (
@@ -13,7 +13,7 @@ from stored import filled
 
 
 def lived_in() -> World:
-    """A world that has something of each kind."""
+    """Return a world with topics, groups, settings, and plain, delayed, timed, half and popped messages."""
     world = make_world(seed=3)
     world.engine.ask(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
     world.engine.ask(world.broker, CreateGroup(GroupConfig("H", retry_max_times=3)))

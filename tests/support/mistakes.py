@@ -1,4 +1,4 @@
-"""Mistakes and the sentences that answer them, read from transcripts: a line with the mistake, then its sentence."""
+"""User mistakes and the error sentences for them, read from transcripts: a line with the mistake, then its sentence."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "mistakes"
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake as a user types it, after its prompt, and the exact sentence that answers it."""
+    """A mistake as a user types it after its prompt, and the exact error sentence for it."""
 
     typed: str
     sentence: str
@@ -18,9 +18,10 @@ class Mistake:
 
 
 def mistakes(transcript: str | Path, prompt: str) -> list[Mistake]:
-    """All mistakes of a transcript, whose lines begin with a prompt such as `>>> `; lines with `#` are comments.
+    """Return all mistakes of a transcript.
 
-    A text names a transcript of FOLDER.
+    Lines with a mistake begin with a prompt such as `>>> `; lines with `#` are comments. A string names a transcript of
+    FOLDER.
     """
     path = FOLDER / f"{transcript}.txt" if isinstance(transcript, str) else transcript
     lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]

@@ -30,9 +30,9 @@ def executed_lines(function: Callable[[], object]) -> int:
 
 
 def operations(work: Callable[[], object]) -> int:
-    """Return the number of lines and of calls, those of C included, until the work returns or raises.
+    """Return the number of executed lines and of calls, including calls of C functions, until the work ends or raises.
 
-    Work inside one call of C is not seen: that of regular expressions is counted by `regex_steps`.
+    Work inside one call of C is not counted; `regex_steps` counts that of regular expressions.
     """
     count = 0
 
@@ -41,7 +41,7 @@ def operations(work: Callable[[], object]) -> int:
         count += event in ("call", "c_call")
 
     def counted() -> None:
-        with suppress(Exception):  # a parser may refuse its input in any way; the work until then counts
+        with suppress(Exception):  # a parser may reject its input in any way; the work until then counts
             work()
 
     before = sys.getprofile()

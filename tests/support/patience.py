@@ -1,15 +1,15 @@
-"""Waiting for what processes of their own do, of which no event tells."""
+"""Waiting for other processes, which send no event."""
 
 import time
 from collections.abc import Callable
 
 SECONDS = 60.0
-"""For what a client does by itself, on a machine that is busy with other things."""
+"""Timeout for actions of a client on a busy machine."""
 _GLANCE_SECONDS = 0.05
 
 
 def until(is_so: Callable[[], object], what: str, seconds: float = SECONDS) -> None:
-    """Return when something is so; it has to be within `seconds`."""
+    """Wait until `is_so` returns True. Fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline, f"{what}: not so after {seconds:g} s"

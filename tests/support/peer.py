@@ -1,4 +1,4 @@
-"""A client as the engine of a running emulator sees it, for tests of what a jump of the clock waits for."""
+"""A client as the engine of a running emulator sees it, for tests of the clients that a jump of the clock waits for."""
 
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.operations import (
@@ -14,7 +14,7 @@ from rocketmq_testkit.fixtures import Emulator
 
 
 class Peer:
-    """A client as the engine sees it: a member of group `g`, and of producer group `p`."""
+    """A client as the engine sees it: a consumer of group `g` and a producer of group `p`."""
 
     def __init__(self, emulator: Emulator, consume_type: str = "CONSUME_PASSIVELY", version: int = 0) -> None:
         self.emulator = emulator
@@ -22,7 +22,7 @@ class Peer:
         self.ask(Heartbeat("consumer-1", ["p"], [ConsumerData("g", consume_type)], version=version))
 
     def ask(self, operation: Operation) -> DirectCall:
-        """Ask the first broker."""
+        """Submit an operation to the first broker."""
         return self.emulator.run_in_loop(
             lambda host: host.engine.submit(host.engine.brokers[0], operation, self.channel)
         )
@@ -32,7 +32,7 @@ class Peer:
         return self.ask(PullMessage("g", "orders", 0, offset, 32, 2 | 4, 0, 15_000, subscription="*"))
 
     def pop(self, poll_ms: int = 20_000) -> DirectCall:
-        """Pop for 10 s."""
+        """Pop with an invisible duration of 10 s."""
         return self.ask(PopMessage("g", "orders", -1, 32, 10_000, poll_ms, 0, 0))
 
     def acknowledge(self, popped: DirectCall) -> None:

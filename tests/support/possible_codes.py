@@ -1,8 +1,8 @@
-"""Which response codes the engine may give an operation, as far as its source tells.
+"""The response codes that the engine may return for an operation, as far as its source shows them.
 
-A handler names codes, and so do the functions that it names, those of its services and hooks included: they are the
-objects of a broker that stands, so nothing has to be guessed. What is only known at run time, a code in a table of
-another module for one, is not found.
+A handler names codes, and so do the functions that it calls, including those of its services and hooks. These are
+objects of a created broker, so that names can be resolved. Codes that are known only at run time, such as one in a
+table of another module, are not found.
 """
 
 import ast
@@ -20,25 +20,25 @@ from rocketmq_testkit.emulator.operations import Operation
 _PACKAGE = "rocketmq_testkit.emulator"
 _UNKNOWN = object()
 _OTHERS = frozenset({"arrivals", "watchers", "wake", "_resume", "_scan_later"})
-"""Where requests of others are taken up, which get answers of their own."""
+"""Attributes that resume requests of other clients, whose responses do not count."""
 
 
 def possible_codes() -> dict[type[Operation], set[ResponseCode]]:
-    """The codes that the handler of each operation names, or whatever it calls."""
+    """Return the codes named by the handler of each operation or by functions that it calls."""
     engine = Engine()
     handlers = {**engine.brokers[0].handlers, **engine.name_server.handlers}
     return {operation: _Walk().of(handler) for operation, handler in handlers.items()}
 
 
 class _Walk:
-    """From a handler through everything that it names and that is known without running it."""
+    """Walks from a handler through everything that it names and that can be resolved without running it."""
 
     def __init__(self) -> None:
         self.codes: set[ResponseCode] = set()
         self._visited: set[tuple[Any, int]] = set()
 
     def of(self, handler: Callable[..., Any]) -> set[ResponseCode]:
-        """The codes that are named on the way."""
+        """Return the codes that are named on the way."""
         self._visit(handler)
         return self.codes
 
@@ -75,7 +75,7 @@ class _Walk:
 
 
 def _passed_over(node: ast.AST) -> list[ast.AST]:
-    """Codes that are compared, and what is done where its refusals are caught."""
+    """Return nodes to skip: comparisons with codes, and blocks whose errors are caught."""
     if isinstance(node, ast.Compare):
         return [node]
     if isinstance(node, ast.Try) and any("EngineError" in ast.dump(each.type) for each in node.handlers if each.type):

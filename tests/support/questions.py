@@ -1,4 +1,4 @@
-"""What a broker asks of its clients, and what administrators who had it asked are told, whichever door clients use."""
+"""Requests of the broker to its clients, and the responses to the administrators that triggered them."""
 
 import json
 import re
@@ -36,14 +36,17 @@ RESULTS = {
     "CR_LATER": pb.FAILED_TO_CONSUME_MESSAGE,
     "CR_RETURN_NULL": pb.MESSAGE_CORRUPTED,
 }
-"""How a listener's result is called, and the status by which a gRPC client says it."""
+"""Result of a listener -> status by which a gRPC client reports it."""
 
 E = TypeVar("E", bound=Entrance)
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """What came to a client unasked: a body to consume, or offsets by queue; `token` is for the answer."""
+    """A server-initiated request or notification: a body to consume, or offsets by queue.
+
+    `token` is for the response.
+    """
 
     kind: str
     body: bytes = b""
@@ -53,7 +56,7 @@ class Pushed:
 
 @dataclass(frozen=True)
 class Told:
-    """What an administrator is told in the end; the body is JSON, or nothing."""
+    """The response to an administrator. The body is JSON or empty."""
 
     code: int
     remark: str
@@ -61,7 +64,7 @@ class Told:
 
     @property
     def result(self) -> object:
-        """Of a listener."""
+        """The result of a listener."""
         return json.loads(self.body).get("consumeResult")
 
 
@@ -70,46 +73,46 @@ class Telling(Protocol):
 
     @property
     def told(self) -> Told | None:
-        """What came back, None while it waits."""
+        """The response, None while the request waits."""
 
 
 class Questions(ABC, Generic[E]):
-    """The questions of the broker that an entrance leads to. Administrators speak the broker's own protocol."""
+    """Requests to clients of the broker of an entrance. Administrators use the broker's own protocol."""
 
     def __init__(self, entrance: E) -> None:
         self.entrance = entrance
 
     @abstractmethod
     def pushed(self, client: str) -> list[Pushed]:
-        """What came to a client since the last look, but for what it is told of its settings."""
+        """Return the requests and notifications that a client has received since the last call, without settings."""
 
     @abstractmethod
     def consumed(self, client: str, question: Pushed, result: str) -> None:
-        """A client says how it went with a message that it was given."""
+        """Respond with the result of a direct consumption."""
 
     def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
-        """A client answers in its own words, which only clients of the broker's protocol can."""
+        """Respond with a body of the client's own, which only clients of the broker's protocol can do."""
         raise NotImplementedError
 
     def give(self, client: str, record: Record, *, group: str = "G") -> Telling:
-        """An administrator has a client consume a stored message."""
+        """Request that a client consumes a stored message directly."""
         host = pack_host(self.entrance.broker.store_host)
         return self.give_id(client, offset_message_id(host, record.physical_offset), group=group)
 
     def give_id(self, client: str, message_id: str, *, group: str = "G") -> Telling:
-        """The same by the broker's id of a message of `T`."""
+        """Request a direct consumption by the broker's id of a message of `T`."""
         return self._ask(ops.ConsumeMessageDirectly(group, client, message_id, "T", {}))
 
     def running_info(self, client: str, group: str = "G") -> Telling:
-        """An administrator asks how a client is doing, with its stacks."""
+        """Request the running info of a client, with its stacks."""
         return self._ask(ops.GetConsumerRunningInfo(group, client, {"jstackEnable": "true"}))
 
     def status(self, client: str | None = None, group: str = "G") -> Telling:
-        """An administrator asks where clients are on `T`."""
+        """Request the offsets of clients for `T`."""
         return self._ask(ops.GetConsumerStatus("T", group, client))
 
     def reset(self, timestamp: int = 0, *, force: bool = True, group: str = "G") -> Told:
-        """An administrator has a group begin again on `T`."""
+        """Reset the offsets of a group for `T`."""
         told = self._ask(ops.ResetOffset(group, "T", timestamp, force=force)).told
         assert told is not None
         return told
@@ -127,7 +130,7 @@ class _Operation:
 
     @property
     def told(self) -> Told | None:
-        """The outcome; where clients are as the broker writes it down."""
+        """The outcome. The status of consumers is the list of their client ids."""
         match self._call.outcome:
             case None:
                 return None
@@ -144,7 +147,7 @@ class _Operation:
 
 
 class EngineQuestions(Questions[EngineEntrance]):
-    """Effects."""
+    """Requests as effects of the engine."""
 
     def pushed(self, client: str) -> list[Pushed]:
         effects = self.entrance.channel(client).effects
@@ -180,7 +183,7 @@ def _of_effect(effect: Effect) -> Pushed:
 
 
 class RemotingQuestions(Questions[RemotingEntrance]):
-    """Frames."""
+    """Requests as remoting frames."""
 
     def __init__(self, entrance: RemotingEntrance) -> None:
         super().__init__(entrance)
@@ -231,7 +234,7 @@ class _Frame(OnlyFrame):
 
     @property
     def told(self) -> Told | None:
-        """Where clients are by their names."""
+        """The response. The status of consumers is the list of their client ids."""
         if (answer := self.frame) is None:
             return None
         body = answer.body
@@ -241,7 +244,7 @@ class _Frame(OnlyFrame):
 
 
 _OFFSET = re.compile(r"(\{[^{}]*\}):(\d+)")
-"""Queues are written as keys, objects as they are."""
+"""Queues are written as keys, and these are JSON objects."""
 _KINDS = {
     RequestCode.CONSUME_MESSAGE_DIRECTLY: CONSUME,
     RequestCode.GET_CONSUMER_RUNNING_INFO: INFO,
@@ -261,7 +264,7 @@ def _of_frame(frame: RemotingCommand) -> Pushed:
 
 
 class GrpcQuestions(Questions[GrpcEntrance]):
-    """Commands on telemetry streams."""
+    """Requests as commands on telemetry streams."""
 
     def __init__(self, entrance: GrpcEntrance) -> None:
         super().__init__(entrance)
@@ -287,7 +290,7 @@ def _of_command(command: sv.TelemetryCommand) -> Pushed:
 
 
 def questions(entrance: Entrance) -> Questions[EngineEntrance] | Questions[RemotingEntrance] | Questions[GrpcEntrance]:
-    """Those of an entrance."""
+    """Return the requests to clients of an entrance."""
     match entrance:
         case EngineEntrance():
             return EngineQuestions(entrance)

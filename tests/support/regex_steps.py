@@ -1,12 +1,12 @@
-"""Count the steps that a backtracking matcher takes for a pattern: the cost that Python's `re` hides in one call.
+"""Counts the steps that a backtracking matcher takes for a pattern: the cost that Python's `re` hides in one call.
 
-It follows Python's own parse of a pattern and tries alternatives in the order in which `re` tries them, so what is
-exponential there is exponential here, only countable. Groups are not captured; the places where a match ends are.
+It uses Python's own parser of patterns and tries alternatives in the order of `re`. A pattern that is exponential there
+is exponential here, and can be counted. Groups are not captured; only the ends of matches are.
 """
 
 import re
 from collections.abc import Callable, Iterator
-from re import _constants as c  # type: ignore[attr-defined]  # private, and the only parse of a pattern there is
+from re import _constants as c  # type: ignore[attr-defined]  # private, but the only parser of patterns
 from re import _parser  # type: ignore[attr-defined]  # as above
 from typing import Any
 
@@ -23,11 +23,11 @@ _CATEGORIES: dict[Any, Callable[[str], bool]] = {
 
 
 class TooManyStepsError(Exception):
-    """The matcher gave up at its limit."""
+    """Raised when the matcher reaches its limit of steps."""
 
 
 class StepCounter:
-    """Matches one pattern and counts. `steps_max` bounds one match."""
+    """Matches one pattern and counts the steps. `steps_max` limits one match."""
 
     def __init__(self, pattern: "re.Pattern[str]", steps_max: int = 200_000) -> None:
         self.steps = 0
@@ -37,22 +37,22 @@ class StepCounter:
         self._text = ""
 
     def match(self, text: str, at: int = 0) -> int | None:
-        """Where a match that begins at a place ends, None without one. Raises TooManyStepsError."""
+        """Return the end of a match that starts at `at`, None without a match. Raises TooManyStepsError."""
         self._text = text
         return next(self._sequence(self._parsed, 0, at), None)
 
     def full_match(self, text: str) -> bool:
-        """Whether the whole text matches. Raises TooManyStepsError."""
+        """Return True if the whole text matches. Raises TooManyStepsError."""
         self._text = text
         return any(end == len(text) for end in self._sequence(self._parsed, 0, 0))
 
     def search(self, text: str) -> int | None:
-        """Where the first match ends. Raises TooManyStepsError."""
+        """Return the end of the first match, None without a match. Raises TooManyStepsError."""
         found = (self.match(text, at) for at in range(len(text) + 1))
         return next((end for end in found if end is not None), None)
 
     def find_all(self, text: str) -> int:
-        """How many matches there are, as of split, sub and finditer. Raises TooManyStepsError."""
+        """Return the number of matches, as for split, sub and finditer. Raises TooManyStepsError."""
         at = count = 0
         while at <= len(text):
             end = self.match(text, at)
@@ -118,7 +118,7 @@ class StepCounter:
         low, high = bounds
         if low == 0 and not greedy:
             yield at
-        # Frames of one iteration each, kept in a list: a long text needs no deep stack.
+        # A list of one frame per iteration instead of recursion, which a long text would make too deep.
         frames = [(at, self._sequence(items, 0, at))] if high > 0 else []
         while frames:
             begun, ends = frames[-1]

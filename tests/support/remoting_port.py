@@ -1,4 +1,4 @@
-"""A remoting port on a real socket, pumped by one thread without Twisted, for tests of the client."""
+"""A remoting port on a real socket, run by one thread without Twisted, for tests of the client."""
 
 import selectors
 import socket
@@ -13,7 +13,7 @@ from rocketmq_testkit.remoting.server.server_connection import ServerConnection
 
 
 class SocketPort:
-    """Serves a Port on 127.0.0.1. Everything happens in one thread: the engine is never entered twice."""
+    """Serves a Port on 127.0.0.1. One thread does everything, because the engine must not be entered twice."""
 
     def __init__(self, port: Port, tls: ssl.SSLContext | None = None) -> None:
         self._port = port

@@ -1,4 +1,4 @@
-"""A remoting port without a socket: an engine, its service, and clients that talk to it frame by frame."""
+"""A remoting port without a socket: an engine, its service, and clients that exchange frames with it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -32,12 +32,12 @@ NOW = 1_700_000_000_000
 
 
 def recorded_requests() -> list[dict[str, Any]]:
-    """Requests of real clients, as they stood on the wire in front of a real 5.3.3."""
+    """Return requests of real clients, as recorded on the wire to a real 5.3.3 broker."""
     return [json.loads(line) for line in RECORDED.read_text().splitlines()]
 
 
 class RecordingNode:
-    """A node that carries out nothing: it keeps the operations and answers what it was told to answer."""
+    """A node that executes nothing: it records operations and returns prepared results."""
 
     def __init__(
         self, role: Role, answers: Mapping[type[Operation], Callable[[Operation], Result]] | None = None
@@ -54,7 +54,7 @@ class RecordingNode:
         self.access = Access(self.config, engine.scheduler, lambda: None)
 
     def count_connection(self, what: str) -> None:
-        """Nobody counts."""
+        """Do not count connections."""
 
     def _record(self, call: Call, operation: Operation) -> Result:
         self.calls.append(call)
@@ -76,11 +76,11 @@ class Peer:
         self._opaque = 0
 
     def send(self, *commands: RemotingCommand) -> bool:
-        """Send commands in one piece; False when the connection would be closed."""
+        """Send commands as one piece of bytes. Returns False if the connection would be closed."""
         return self.connection.received(b"".join(frame.encode(each) for each in commands))
 
     def received(self) -> list[RemotingCommand]:
-        """The commands that came since the last look."""
+        """Return the commands received since the last call."""
         data = b"".join(self.written)
         self.written.clear()
         return [frame.decode(*each) for each in self._splitter.feed(data)]
@@ -88,14 +88,14 @@ class Peer:
     def ask(
         self, code: int, ext: Header | Mapping[str, Any] | None = None, body: bytes = b"", **more: Any
     ) -> RemotingCommand:
-        """Send a request; the answer must be the only thing that comes."""
+        """Send a request and return its response, which must be the only frame received."""
         (answer,) = self.exchange(code, ext, body, **more)
         return answer
 
     def exchange(
         self, code: int, ext: Header | Mapping[str, Any] | None = None, body: bytes = b"", **more: Any
     ) -> list[RemotingCommand]:
-        """Send a request; everything that comes."""
+        """Send a request and return all frames received."""
         self._opaque += 1
         fields = ext.ext_fields() if isinstance(ext, Header) else None if ext is None else dict(ext)
         command = RemotingCommand(code, opaque=self._opaque, ext_fields=fields, body=body, **more)
@@ -126,12 +126,12 @@ class Port:
         self._ports = iter(range(50001, 60000))
 
     def peer(self) -> Peer:
-        """A new connection."""
+        """Open a connection."""
         return Peer(self.service, next(self._ports))
 
 
 def create(peer: Peer, topic: str, queues: int = 1, perm: int = 6) -> None:
-    """A topic."""
+    """Create a topic."""
     ext = {"topic": topic, "readQueueNums": queues, "writeQueueNums": queues, "perm": perm}
     answer = peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "topicFilterType": "SINGLE_TAG"})
     assert (answer.code, answer.remark, answer.ext_fields) == (0, "not set any response code", None)

@@ -1,4 +1,4 @@
-"""Asking for routes as clients of either protocol do."""
+"""Route requests as clients of either protocol send them."""
 
 import ssl
 
@@ -12,7 +12,7 @@ QUERY_ROUTE = "/apache.rocketmq.v2.MessagingService/QueryRoute"
 
 
 def query_route(channel: grpc.Channel, topic: str, client_id: str = "a client") -> sv.QueryRouteResponse:
-    """Ask the proxy for a route as an SDK does."""
+    """Query the proxy for a route as an SDK does."""
     ask = channel.unary_unary(
         QUERY_ROUTE,
         request_serializer=sv.QueryRouteRequest.SerializeToString,
@@ -26,13 +26,13 @@ def query_route(channel: grpc.Channel, topic: str, client_id: str = "a client") 
 
 
 def endpoint_of(answer: sv.QueryRouteResponse) -> str:
-    """The address of the first queue's broker."""
+    """Return the address of the first queue's broker."""
     (address,) = answer.message_queues[0].broker.endpoints.addresses
     return f"{address.host}:{address.port}"
 
 
 def route_addresses(namesrv: str, topic: str, tls: ssl.SSLContext | None = None) -> str:
-    """The body of a name server's route, as text."""
+    """Return the body of a name server's route as text."""
     with RemotingClient(namesrv, tls=tls) as client:
         answer = client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
         assert answer.code == 0, answer.remark

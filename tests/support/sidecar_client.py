@@ -1,7 +1,7 @@
-"""Scenarios for an emulator that runs elsewhere: `docker/check.py` starts this inside the sidecar's network.
+"""Scenarios for an emulator in another process: `docker/check.py` runs them in the network of the sidecar.
 
-Reads the addresses from the environment, and ends with 1 when an outcome is not the one recorded from a real broker.
-Time passes through the control port, so that nothing is waited for.
+Addresses come from the environment. The exit code is 1 if an outcome differs from the one recorded from a real broker.
+The control port advances the clock, so that no scenario waits.
 """
 
 import os
@@ -21,7 +21,7 @@ SCENARIOS = ("plain.a_simple_consumer_gets_each_message_once", "plain.a_concurre
 
 
 def main() -> int:
-    """Run the scenarios; returns the exit code."""
+    """Run the scenarios and return the exit code."""
     access = Access(os.environ["ROCKETMQ_NAMESRV"], os.environ["ROCKETMQ_ENDPOINT"])
     target = ControlledTarget(AddressTarget("sidecar", access), os.environ["ROCKETMQ_CONTROL"])
     scenarios = [scenario for scenario in all_scenarios() if scenario.id in SCENARIOS]

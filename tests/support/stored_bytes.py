@@ -1,10 +1,10 @@
-"""All that a broker has stored, byte for byte."""
+"""All records that a broker has stored, byte for byte."""
 
 from rocketmq_testkit.emulator.cluster.broker import Broker
 
 
 def stored_records(broker: Broker) -> dict[tuple[str, int], list[bytes]]:
-    """The records of each queue, oldest first."""
+    """Return the records of each queue, oldest first."""
     found: dict[tuple[str, int], list[bytes]] = {}
     for place, queue in broker.store.queues.items():
         records = [broker.store.record(*place, offset) for offset in range(queue.first, queue.max_offset)]

@@ -1,4 +1,4 @@
-"""A small protocol behind the port that takes TLS and plaintext, and what a client sees of it."""
+"""A small protocol behind the port that accepts TLS and plaintext, and clients for it."""
 
 import socket
 import ssl
@@ -21,7 +21,7 @@ NAMES = ["127.0.0.1", "::1", "localhost", "broker.example"]
 
 
 class Echo(Protocol):
-    """Says who it thinks it talks to, then gives back what it gets; `bye` makes it hang up."""
+    """Records its peer address, then echoes its input; `bye` closes the connection."""
 
     factory: "EchoFactory"
 
@@ -34,7 +34,7 @@ class Echo(Protocol):
     def dataReceived(self, data: bytes) -> None:
         transport: Any = self.transport
         transport.writeSequence([data[:1], data[1:]])
-        # It may come in pieces.
+        # The word may arrive in pieces.
         self._end = (self._end + data)[-3:]
         if self._end == b"bye":
             transport.loseConnection()
@@ -44,10 +44,10 @@ class Echo(Protocol):
 
 
 class EchoFactory(Factory):
-    """Remembers what its connections saw."""
+    """Records the peers of its connections and counts the closed ones."""
 
     noisy = False
-    protocol = Echo  # type: ignore[assignment]  # how Twisted wants it; its own annotation is too narrow
+    protocol = Echo  # type: ignore[assignment]  # as Twisted documents it; its own annotation is too narrow
 
     def __init__(self) -> None:
         self.peers: list[tuple[str, int]] = []
@@ -55,12 +55,12 @@ class EchoFactory(Factory):
 
 
 def door_keeper(log: Callable[[str], None]) -> DoorKeeper:
-    """The keeper of a port that no emulator owns."""
+    """Return the door keeper of a port that belongs to no emulator."""
     return DoorKeeper(Strangers(Reach("127.0.0.1", Advertised()), Warnings(log)), Door.REMOTING)
 
 
 class EchoServer:
-    """Listens on a free port of three addresses of this machine."""
+    """Listens on a free port at three addresses of this machine."""
 
     def __init__(self, event_loop: EventLoop, settings: TlsSettings, *, reads_prologue: bool = False) -> None:
         self.authority = Authority()
@@ -82,11 +82,11 @@ class EchoServer:
         self.port = self.ports["127.0.0.1"]
 
     def plain(self, host: str = "127.0.0.1") -> socket.socket:
-        """A plaintext connection."""
+        """Open a plaintext connection."""
         return socket.create_connection((host, self.ports[host]), 5)
 
     def trusting(self, folder: Path) -> ssl.SSLContext:
-        """A client that verifies, and trusts the server's authority alone."""
+        """Return a client context that trusts only the server's own authority."""
         path = folder / "ca.pem"
         path.write_bytes(self.authority.certificate_pem)
         context = ssl.create_default_context(cafile=str(path))
@@ -95,7 +95,7 @@ class EchoServer:
 
 
 def read_to_end(connection: socket.socket) -> bytes:
-    """All bytes until the other side closes."""
+    """Read all bytes until the other side closes."""
     found = b""
     while data := connection.recv(65536):
         found += data
@@ -103,7 +103,7 @@ def read_to_end(connection: socket.socket) -> bytes:
 
 
 def read_exactly(connection: socket.socket, count: int) -> bytes:
-    """So many bytes, or fewer when the other side closes."""
+    """Read `count` bytes, or fewer if the other side closes."""
     found = b""
     while len(found) < count and (data := connection.recv(count - len(found))):
         found += data
