@@ -36,8 +36,6 @@ class MessagingService:
         gate: Gate,
         tick: Callable[[], None],
     ) -> None:
-        self.config = config
-        """The configuration. A change affects the next request."""
         self.clients = clients
         """The clients that have sent their settings, and what is held for them."""
         self._gate = gate
