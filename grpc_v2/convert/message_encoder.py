@@ -22,7 +22,9 @@ _host = lru_cache(maxsize=1024)(unpack_host)
 """Cached, because most messages come from a few hosts."""
 
 
-def fill_message(message: pb.Message, record: Record, topic: str, reconsume_times: int, now_ms: int) -> None:
+def fill_message(  # noqa: PLR0917  # called for each message: keywords would cost it time
+    message: pb.Message, record: Record, topic: str, reconsume_times: int, now_ms: int
+) -> None:
     """Fill an empty Message from a record, without the receipt handle.
 
     `topic` is the topic to show: messages of a retry topic show their original topic. `reconsume_times` counts earlier

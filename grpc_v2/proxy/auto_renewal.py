@@ -7,23 +7,24 @@ keeps the handle of the receive; the proxy applies the client's requests to the 
 Source: DefaultReceiptHandleManager, ReceiptHandleGroup, MessageReceiptHandle, RenewStrategyPolicy (5.3.3).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
-from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
+from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.kernel.timer_per_instant import Agenda
 from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult, ChangeInvisibleTime
 from rocketmq_testkit.emulator.operations.groups import GroupConfig
 
 from ..config.duration_lists import delays_ms
+from ..config.proxy_config import ProxyConfig
 from ..convert.receipt_handle import ReceiptHandle
-
-if TYPE_CHECKING:
-    from .proxy import Proxy
-    from .sessions import Session
+from .fire_and_forget import FireAndForget
+from .routes import Routes
+from .sessions import Session
 
 _MINUTE_MS = 60_000
 RENEW_POLICY_MS = tuple(minutes * _MINUTE_MS for minutes in (1, 3, 5, 10, 30, 60))
@@ -42,7 +43,7 @@ As in upstream, a message is not found if the client uses another message id for
 class Renewable:
     """A message received with auto_renew. `first_pop_ms` is the time of its pop, `handle` is its newest handle."""
 
-    session: "Session"
+    session: Session
     topic: str
     group: str
     message_id: str
@@ -67,90 +68,106 @@ class Renewable:
 class Renewals:
     """The renewable messages of all clients of a proxy."""
 
-    def __init__(self, proxy: "Proxy") -> None:
-        self._proxy = proxy
-        self._agenda: Agenda[Renewable] = Agenda(proxy.engine.scheduler, "renewal", self._due)
-
-    def remember(
+    def __init__(
         self,
-        session: "Session",
-        topic: str,
-        group: str,
-        message_id: str,
-        handle: ReceiptHandle,
-        reconsume_times: int,
+        *,
+        scheduler: Scheduler,
+        config: ProxyConfig,
+        gate: Gate,
+        fire_and_forget: FireAndForget,
+        routes: Routes,
     ) -> None:
+        self._scheduler = scheduler
+        self._config = config
+        self._gate = gate
+        self._fire_and_forget = fire_and_forget
+        self._routes = routes
+        self._agenda: Agenda[Renewable] = Agenda(scheduler, "renewal", self._due)
+        self._of_session: dict[Session, dict[Key, Renewable]] = {}
+
+    def messages_of(self, session: Session) -> list[Renewable]:
+        """Return the messages of a client, in the order in which it received them."""
+        return list(self._of_session.get(session, {}).values())
+
+    def remember(self, found: Renewable) -> None:
         """Store a message that a client received. In a large table, expired messages are dropped as well."""
-        found = Renewable(session, topic, group, message_id, handle, handle.pop_time, reconsume_times)
-        known = session.renewable
-        self._drop(known.get(found.key))
-        known[found.key] = found
+        known = self._of_session.get(found.session)
+        if known is None:
+            known = self._of_session[found.session] = {}
+        key = found.key
+        replaced = known.pop(key, None)
+        if replaced is not None:
+            self._agenda.discard(replaced)
+        known[key] = found
         if len(known) > _PRUNE_ABOVE:
-            now_ms = self._proxy.now_ms
+            now_ms = self._scheduler.now_ms
             for old in [old for old in known.values() if old.handle.is_expired(now_ms)]:
                 self._drop(old)
-        if self._proxy.config.renew_schedule_enable:
+        if self._config.renew_schedule_enable:
             self._schedule(found)
 
-    def take(self, session: "Session | None", group: str, message_id: str, handle: ReceiptHandle) -> ReceiptHandle:
+    def take(self, session: Session | None, group: str, message_id: str, handle: ReceiptHandle) -> ReceiptHandle:
         """Stop renewing a message, because its client sent a request for it. Returns the handle for that request."""
-        found = None if session is None else session.renewable.get(_key(group, message_id, handle))
+        known = None if session is None else self._of_session.get(session)
+        found = None if known is None else known.get(_key(group, message_id, handle))
         if found is None:
             return handle
         self._drop(found)
         return found.handle
 
-    def give_back(self, session: "Session", label: str) -> None:
+    def give_back(self, session: Session, label: str) -> None:
         """Make the unacknowledged messages of a client that left visible soon."""
-        delay_ms = self._proxy.config.invisible_time_millis_when_clear
-        for found in list(session.renewable.values()):
+        delay_ms = self._config.invisible_time_millis_when_clear
+        for found in self.messages_of(session):
             self._drop(found)
-            broker = self._proxy.routes.named(found.handle.broker_name)
-            self._proxy.tell(broker, session.channel, label, found.change(delay_ms))
+            broker = self._routes.named(found.handle.broker_name)
+            self._fire_and_forget.submit(broker, session.channel, label, found.change(delay_ms))
 
-    def forget(self, session: "Session") -> None:
+    def forget(self, session: Session) -> None:
         """Stop renewing the messages of a client, without making them visible."""
-        for found in list(session.renewable.values()):
+        for found in self.messages_of(session):
             self._drop(found)
 
     def _schedule(self, found: Renewable) -> None:
-        self._agenda.add(found, found.handle.next_visible_ms - self._proxy.config.renew_ahead_time_millis)
+        self._agenda.add(found, found.handle.next_visible_ms - self._config.renew_ahead_time_millis)
 
-    def _drop(self, found: Renewable | None) -> None:
-        if found is not None:
-            self._agenda.discard(found)
-            found.session.renewable.pop(found.key, None)
+    def _drop(self, found: Renewable) -> None:
+        self._agenda.discard(found)
+        known = self._of_session.get(found.session)
+        if known is not None:
+            known.pop(found.key, None)
+            if not known:
+                del self._of_session[found.session]
 
     def _due(self, items: list[Renewable]) -> None:
         for found in items:
             self._renew(found)
 
     def _renew(self, found: Renewable) -> None:
-        proxy = self._proxy
-        config = proxy.config
-        if found.handle.is_expired(proxy.now_ms):
+        config, now_ms = self._config, self._scheduler.now_ms
+        if found.handle.is_expired(now_ms):
             self._drop(found)
             return
-        if proxy.now_ms - found.first_pop_ms < config.renew_max_time_millis:
+        if now_ms - found.first_pop_ms < config.renew_max_time_millis:
             invisible_ms = RENEW_POLICY_MS[min(found.renewed, len(RENEW_POLICY_MS) - 1)]
         else:
             # The maximum renewal time is over. The group's retry policy sets the last invisible duration.
             self._drop(found)
-            group = proxy.group_config(found.group)
+            group = self._routes.group_config(found.group)
             if group is None:
                 return
             invisible_ms = retry_delay_ms(group, found.reconsume_times)
-        broker = proxy.routes.named(found.handle.broker_name)
-        proxy.engine.gate.submit(broker, _Renewal(self, found), found.change(invisible_ms))
+        broker = self._routes.named(found.handle.broker_name)
+        self._gate.submit(broker, _Renewal(found, self._renewed), found.change(invisible_ms))
 
-    def renewed(self, found: Renewable, outcome: Outcome) -> None:
+    def _renewed(self, found: Renewable, outcome: Outcome) -> None:
         """Store the new handle and schedule the next renewal.
 
         After SYSTEM_ERROR the renewal is retried, up to `maxRenewRetryTimes`. Any other failure drops the message.
         """
-        if found.session.renewable.get(found.key) is not found:
+        if self._of_session.get(found.session, {}).get(found.key) is not found:
             return
-        config = self._proxy.config
+        config = self._config
         if isinstance(outcome, ChangeInvisibleResult):
             found.handle = found.handle.changed(outcome)
             found.renewed += 1
@@ -160,7 +177,7 @@ class Renewals:
         found.failed += 1
         passing = isinstance(outcome, EngineError) and outcome.code is ResponseCode.SYSTEM_ERROR
         if passing and found.failed < config.max_renew_retry_times:
-            self._agenda.add(found, self._proxy.now_ms + config.renew_schedule_period_millis)
+            self._agenda.add(found, self._scheduler.now_ms + config.renew_schedule_period_millis)
         else:
             self._drop(found)
 
@@ -168,13 +185,13 @@ class Renewals:
 class _Renewal:
     """One renewal, as a Call of the gate."""
 
-    __slots__ = ("_found", "_renewals")
+    __slots__ = ("_found", "_then")
     label = "RenewMessage"
     active = True
 
-    def __init__(self, renewals: Renewals, found: Renewable) -> None:
-        self._renewals = renewals
+    def __init__(self, found: Renewable, then: Callable[[Renewable, Outcome], None]) -> None:
         self._found = found
+        self._then = then
 
     @property
     def channel(self) -> Channel:
@@ -182,8 +199,8 @@ class _Renewal:
         return self._found.session.channel
 
     def reply(self, outcome: Outcome) -> None:
-        """Process the outcome of the renewal."""
-        self._renewals.renewed(self._found, outcome)
+        """Pass on the outcome of the renewal."""
+        self._then(self._found, outcome)
 
 
 def retry_delay_ms(group: GroupConfig, reconsume_times: int) -> int:

@@ -1,6 +1,12 @@
 """Counters of the receives of one proxy."""
 
 from dataclasses import dataclass
+from typing import Final
+
+PROXY_NODE: Final = "proxy"
+"""The name of the proxy among the nodes that have metrics."""
+RECEIVE: Final = "receive"
+"""The name of these counters among the metrics of a proxy."""
 
 
 @dataclass(slots=True)

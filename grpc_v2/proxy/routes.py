@@ -18,11 +18,14 @@ from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
 from ..proto import definition_pb2 as pb
 from ..rules.java_texts import unknown_topic
 from ..rules.message_rules import type_conflict
+from ..rules.proxy_rules import check_topic
 from ..rules.status import Refusal, proxy_exception
 from .rpc_call import ServerCall
 
 if TYPE_CHECKING:
+    from rocketmq_testkit.emulator.auth.user_table import Accounts
     from rocketmq_testkit.emulator.cluster.broker import Broker
+    from rocketmq_testkit.emulator.operations.groups import GroupConfig
     from rocketmq_testkit.emulator.operations.topics import TopicConfig
 
 Address = tuple[str, int]
@@ -42,7 +45,7 @@ class Routes:
     """The queues of brokers, of which at least one is a master."""
 
     def __init__(
-        self, brokers: "Sequence[Broker]", perm: Perm, order_conf: OrderConf, chance: Stream, endpoint: Endpoint
+        self, brokers: "Sequence[Broker]", *, perm: Perm, order_conf: OrderConf, chance: Stream, endpoint: Endpoint
     ) -> None:
         self._endpoint = endpoint
         self._chance = chance
@@ -57,6 +60,10 @@ class Routes:
     def masters(self) -> "list[Broker]":
         """Running brokers with id 0, sorted by name."""
         return [broker for broker in self._masters if broker.running]
+
+    def accounts(self) -> "Accounts | None":
+        """Return the users of the first running broker, None if no broker runs."""
+        return next((broker.accounts for broker in self.masters), None)
 
     def named(self, broker_name: str) -> "Broker":
         """Return the master with that name, else the first master.
@@ -78,6 +85,20 @@ class Routes:
         if self._cluster and (broker.name != broker_name or not broker.running):
             raise proxy_exception(otherwise, f"cannot find broker {broker_name}")
         return broker
+
+    def topic_name(self, resource: pb.Resource) -> str:
+        """Validate the name of a topic. The namespace is ignored. Raises ILLEGAL_TOPIC."""
+        name = resource.name
+        check_topic(name, self.system_topics())
+        return name
+
+    def group_config(self, group: str) -> "GroupConfig | None":
+        """Return a group's configuration on the first broker that has it, without creating it."""
+        for broker in self.masters:
+            found = broker.groups.find(group)
+            if found is not None:
+                return found
+        return None
 
     def system_topics(self) -> Container[str]:
         """Return the topics that clients must not use."""
@@ -163,9 +184,9 @@ class Routes:
             raise type_conflict(expected, actual)
 
     def fill_endpoints(
-        self, endpoints: pb.Endpoints, call: ServerCall, broker_name: str, broker_id: int, asked: pb.Endpoints
+        self, endpoints: pb.Endpoints, call: ServerCall, *, broker_name: str, broker_id: int, asked: pb.Endpoints
     ) -> None:
-        """Write the address at which the client of a call reaches a broker."""
+        """Write the address at which the client of a call reaches a broker. `asked` are those of its request."""
         dialled = next(((address.host, address.port) for address in asked.addresses), None)
         host, port = self._endpoint(call, broker_name, broker_id, dialled)
         if ":" in host:

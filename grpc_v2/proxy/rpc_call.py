@@ -5,10 +5,11 @@ It must not know HTTP/2: it uses a call's metadata, peer and deadline, and its m
 
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.gate.gate import Channel, Node, Outcome
+from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Node, Outcome
 from rocketmq_testkit.emulator.gate.raw_request import Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -16,12 +17,10 @@ from rocketmq_testkit.emulator.operations.base import Operation
 
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, rejection
+from .pool import Pool
 from .raw_requests import raw_request
-
-if TYPE_CHECKING:
-    from .proxy import Proxy
-    from .rpc_table import Rpc
-    from .sessions import Session
+from .required_rights import Rights
+from .sessions import Session
 
 Then = Callable[[Outcome], None]
 
@@ -84,6 +83,26 @@ class ServerCall(Protocol):
         """Call `callback` if the client cancels before the response is complete."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ServedRpc:
+    """An RPC of a running proxy: its declaration, bound to the service that serves it.
+
+    Its operations go through `gate`. `log` takes one line, or a line followed by a traceback.
+    """
+
+    name: str
+    path: str
+    response: Callable[..., Message]
+    anonymous: bool
+    rights: Rights
+    pool: Pool | None
+    keeps_thread: bool
+    start: Callable[["RpcCall", Any], None]
+    refuse: Callable[["RpcCall", Refusal], None]
+    gate: Gate
+    log: Callable[[str], None]
+
+
 class RpcCall:
     """A call of one RPC by one client."""
 
@@ -93,23 +112,20 @@ class RpcCall:
         "engine_refused",
         "message",
         "on_reply",
-        "proxy",
         "rpc",
         "server_call",
         "session",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # made for each request: keywords would cost it time
         self,
-        proxy: "Proxy",
-        rpc: "Rpc",
+        rpc: ServedRpc,
         server_call: ServerCall,
         client_id: str,
-        session: "Session | None",
+        session: Session | None,
         channel: Channel,
         message: Message | None,
     ) -> None:
-        self.proxy = proxy
         self.rpc = rpc
         self.server_call = server_call
         self.client_id = client_id
@@ -124,7 +140,7 @@ class RpcCall:
 
     def ask(self, node: Node, operation: Operation, then: Then) -> None:
         """Submit an operation to the engine. `then` gets the outcome, at once or later."""
-        self.proxy.engine.gate.submit(node, EngineCall(self, then), operation)
+        self.rpc.gate.submit(node, EngineCall(self, then), operation)
 
     def reply(self, response: Message) -> None:
         """Send the response and end the call."""
@@ -142,12 +158,12 @@ class RpcCall:
     def journal_refusal(self, outcome: Rejection, message: Message | None) -> None:
         """Journal a request that was refused before it became an operation."""
         request = raw_request(self.server_call.metadata, message)
-        self.proxy.engine.gate.refused(NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome)
+        self.rpc.gate.refused(NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome)
 
     def journal_success(self) -> None:
         """Journal a request that succeeded without an operation."""
         request = raw_request(self.server_call.metadata, self.message)
-        self.proxy.engine.gate.served(NODE, self.channel.channel_id, self.rpc.name, request)
+        self.rpc.gate.served(NODE, self.channel.channel_id, self.rpc.name, request)
 
     def guard(self, function: Callable[..., None], *arguments: object) -> None:
         """Call a service function. A Refusal becomes the response.
@@ -161,7 +177,7 @@ class RpcCall:
         except Exception as bug:
             name = self.rpc.name
             report = f"{name} of client {self.client_id} failed\n{traceback.format_exc()}"
-            self.proxy.log(report)
+            self.rpc.log(report)
             bugs.note(report)
             if not self.server_call.finished:
                 self.refuse(Refusal(pb.INTERNAL_SERVER_ERROR, f"the emulator failed: {type(bug).__name__}: {bug}"))
@@ -192,17 +208,3 @@ class EngineCall:
         call = self._rpc_call
         call.engine_refused = isinstance(outcome, EngineError)
         call.guard(self._then, outcome)
-
-
-class SilentCall:
-    """An operation of the proxy for a client, whose outcome is ignored."""
-
-    __slots__ = ("channel", "label")
-    active = True
-
-    def __init__(self, channel: Channel, label: str) -> None:
-        self.channel = channel
-        self.label = label
-
-    def reply(self, outcome: Outcome) -> None:
-        """Ignore the outcome, as upstream does."""

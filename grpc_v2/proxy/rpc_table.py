@@ -8,10 +8,11 @@ fails at import, so that none is left unprotected by mistake.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import MethodType
 from typing import Any
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.gate.gate import Node, Outcome
+from rocketmq_testkit.emulator.gate.gate import Gate, Node, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation, Result
 
@@ -20,7 +21,7 @@ from ..rules.status import Refusal, broker_refused
 from ..transport import MethodKind
 from .pool import Pool
 from .required_rights import Rights
-from .rpc_call import RpcCall
+from .rpc_call import RpcCall, ServedRpc
 
 SERVICE = "/apache.rocketmq.v2.MessagingService/"
 """The path prefix on the wire. It is upstream's, although the messages here are in another protobuf package."""
@@ -28,7 +29,7 @@ SERVICE = "/apache.rocketmq.v2.MessagingService/"
 Ask = tuple[Node, Operation]
 
 
-def refuse_in_response(call: RpcCall, refusal: Refusal) -> None:
+def refuse_in_response(_service: object, call: RpcCall, refusal: Refusal) -> None:
     """Send a response that holds only the Status."""
     call.reply(call.rpc.response(status=refusal.status()))
 
@@ -37,19 +38,20 @@ def refuse_in_response(call: RpcCall, refusal: Refusal) -> None:
 class Rpc:
     """One RPC.
 
-    `start` starts a call. `operations` and `codes` are the possible operations and response codes (besides OK).
-    `anonymous` RPCs accept calls without a client id. `rights` is a rule of `required_rights`. `pool` is the thread
-    pool, None if upstream starts the RPC outside any pool. An RPC that `keeps_thread` waits for a slave on its thread.
+    `start` starts a call, `refuse` ends it with a Status. The first argument of both is the RPC's service.
+    `operations` and `codes` are the possible operations and response codes (besides OK). `anonymous` RPCs accept calls
+    without a client id. `rights` is a rule of `required_rights`. `pool` is the thread pool, None if upstream starts the
+    RPC outside any pool. An RPC that `keeps_thread` waits for a slave on its thread.
     """
 
     name: str
     request: type[Message]
     response: Callable[..., Message]
-    start: Callable[[RpcCall, Any], None]
+    start: Callable[[Any, RpcCall, Any], None]
     operations: tuple[type[Operation], ...]
     codes: tuple[int, ...]
     kind: MethodKind = MethodKind.UNARY
-    refuse: Callable[[RpcCall, Refusal], None] = field(default=refuse_in_response)
+    refuse: Callable[[Any, RpcCall, Refusal], None] = field(default=refuse_in_response)
     anonymous: bool = False
     rights: Rights = field(kw_only=True)
     pool: Pool | None = field(default=None, kw_only=True)
@@ -65,21 +67,41 @@ class Rpc:
         """The first line of the docstring of `start`."""
         return (self.start.__doc__ or "").strip().partition("\n")[0]
 
+    def served_by(self, service: object, gate: Gate, log: Callable[[str], None]) -> ServedRpc:
+        """Bind the declaration to its service, for calls of a running proxy."""
+        return ServedRpc(
+            name=self.name,
+            path=self.path,
+            response=self.response,
+            anonymous=self.anonymous,
+            rights=self.rights,
+            pool=self.pool,
+            keeps_thread=self.keeps_thread,
+            start=MethodType(self.start, service),
+            refuse=MethodType(self.refuse, service),
+            gate=gate,
+            log=log,
+        )
+
 
 def one_operation(
-    to_operation: Callable[[RpcCall, Any], Ask],
-    from_result: Callable[[RpcCall, Any, Any], Message],
+    to_operation: Callable[[Any, RpcCall, Any], Ask],
+    from_result: Callable[[Any, RpcCall, Any, Any], Message],
     refusal: Callable[[Any, EngineError], Refusal] = lambda _request, error: broker_refused(error),
-) -> Callable[[RpcCall, Any], None]:
-    """Return the `start` function of an RPC with one operation. `refusal` converts an error of the engine."""
+) -> Callable[[Any, RpcCall, Any], None]:
+    """Return the `start` function of an RPC with one operation.
 
-    def start(call: RpcCall, request: Any) -> None:
-        node, operation = to_operation(call, request)
+    `to_operation` gets the service, the call and the request; `from_result` also gets the result. `refusal` converts an
+    error of the engine.
+    """
+
+    def start(service: Any, call: RpcCall, request: Any) -> None:
+        node, operation = to_operation(service, call, request)
 
         def answer(outcome: Outcome) -> None:
             if isinstance(outcome, EngineError):
                 raise refusal(request, outcome)
-            call.reply(from_result(call, request, outcome))
+            call.reply(from_result(service, call, request, outcome))
 
         call.ask(node, operation, answer)
 

@@ -6,21 +6,22 @@ never expires (see `deviations`). Source: GrpcClientSettingsManager, GrpcChannel
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rocketmq_testkit.emulator.gate.effects import Effect
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
 
 from ..proto import definition_pb2 as pb
 
-if TYPE_CHECKING:
-    from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
-
-    from .auto_renewal import Key, Renewable
-    from .receive_polls import Poll
-    from .rpc_call import RpcCall
-
 FORGOTTEN_AFTER_MS = 130_000
 """In ms. Upstream drops a silent client after 120 s, at the next of its scans (seen: 124 to 130 s)."""
+
+
+class CommandStream(Protocol):
+    """An open telemetry stream, as a session uses it."""
+
+    def send(self, message: bytes) -> None:
+        """Send one encoded command to the client."""
 
 
 class SessionChannel:
@@ -33,7 +34,7 @@ class SessionChannel:
     ) -> None:
         self.channel_id = f"grpc:{client_id}"
         self.remote_address = remote_address
-        self.streams: list[RpcCall] = []
+        self.streams: list[CommandStream] = []
         """Open telemetry streams, the newest last."""
         self._on_push = on_push
 
@@ -51,7 +52,7 @@ class SessionChannel:
 class Session:
     """The session of one client."""
 
-    __slots__ = ("channel", "client_id", "last_seen_ms", "polls", "renewable", "settings", "timer")
+    __slots__ = ("channel", "client_id", "last_seen_ms", "settings", "timer")
 
     def __init__(self, client_id: str, settings: pb.Settings, channel: SessionChannel, now_ms: int) -> None:
         self.client_id = client_id
@@ -59,10 +60,6 @@ class Session:
         """The settings that the client sent, with defaults for fields that a consumer omitted."""
         self.channel = channel
         self.last_seen_ms = now_ms
-        self.polls: dict[Poll, None] = {}
-        """Waiting receives."""
-        self.renewable: dict[Key, Renewable] = {}
-        """Messages received with auto_renew."""
         self.timer: Timer | None = None
 
     @property
@@ -76,7 +73,7 @@ class SessionRegistry:
 
     def __init__(
         self,
-        scheduler: "Scheduler",
+        scheduler: Scheduler,
         on_push: Callable[[SessionChannel, Effect], None],
         on_end: Callable[[Session], None],
     ) -> None:
@@ -118,14 +115,14 @@ class SessionRegistry:
         for session in self._sessions.values():
             session.last_seen_ms += ms
 
-    def stream_opened(self, session: Session, stream: "RpcCall") -> None:
+    def stream_opened(self, session: Session, stream: CommandStream) -> None:
         """Add a telemetry stream to the session. Commands go to the newest stream."""
         streams = session.channel.streams
         if stream in streams:
             streams.remove(stream)
         streams.append(stream)
 
-    def stream_closed(self, session: Session, stream: "RpcCall") -> None:
+    def stream_closed(self, session: Session, stream: CommandStream) -> None:
         """Remove a closed telemetry stream. A session without streams lives only as long as heartbeats arrive."""
         streams = session.channel.streams
         if stream in streams:

@@ -69,6 +69,13 @@ def check_group(group: str) -> None:
         raise Refusal(pb.ILLEGAL_CONSUMER_GROUP, "cannot use system consumer group")
 
 
+def group_name(resource: pb.Resource) -> str:
+    """Validate the name of a consumer group. Raises ILLEGAL_CONSUMER_GROUP."""
+    name = resource.name
+    check_group(name)
+    return name
+
+
 def check_invisible_time(invisible_ms: int, low_ms: int, config: ProxyConfig) -> None:
     """Raise ILLEGAL_INVISIBLE_TIME outside the range `low_ms` to maxInvisibleTimeMills."""
     if invisible_ms < low_ms:
@@ -105,6 +112,7 @@ def check_endpoints(endpoints: pb.Endpoints) -> None:
 
 def poll_time_ms(
     request: sv.ReceiveMessageRequest,
+    *,
     remaining_ms: int | None,
     request_timeout_ms: int,
     client_version: str,

@@ -3,17 +3,23 @@
 Source: AckMessageActivity, ConsumerProcessor (5.3.3).
 """
 
+from dataclasses import dataclass
+
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.consume import AckMessage
 
 from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.auto_renewal import Renewals
 from ..proxy.pool import Pool
 from ..proxy.required_rights import to_consume
+from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc
+from ..rules.proxy_rules import group_name
 from ..rules.status import OK, Refusal, overall, rejection
 
 
@@ -37,57 +43,62 @@ class _Acks:
         self.call.reply(response)
 
 
-def ack_message(call: RpcCall, request: sv.AckMessageRequest) -> None:
-    """Acknowledge messages. Each handle has its own result."""
-    proxy = call.proxy
-    topic = proxy.topic_name(request.topic)
-    group = proxy.group_name(request.group)
-    entries = request.entries
-    if not entries:
-        raise Refusal(pb.INTERNAL_SERVER_ERROR, "ack message result is empty")
-    acks = _Acks(call, len(entries))
-    for entry in entries:
-        answer = acks.response.entries.add(message_id=entry.message_id, receipt_handle=entry.receipt_handle)
-        _acknowledge(acks, answer, topic, group)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AckService:
+    """Acknowledges messages."""
 
+    routes: Routes
+    renewals: Renewals
+    scheduler: Scheduler
 
-def _acknowledge(acks: _Acks, answer: sv.AckMessageResultEntry, topic: str, group: str) -> None:
-    call = acks.call
-    proxy = call.proxy
-    text = answer.receipt_handle
-    try:
-        own = ReceiptHandle.parse(text)
-        handle = proxy.renewals.take(call.session, group, answer.message_id, own)
-        handle.check_not_expired(proxy.now_ms)
-        broker = proxy.routes.holder(handle.broker_name)
-    except Refusal as refusal:
-        entry = sv.AckMessageEntry(message_id=answer.message_id, receipt_handle=answer.receipt_handle)
-        one = sv.AckMessageRequest(group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=[entry])
-        call.journal_refusal(rejection(refusal), one)
-        answer.status.CopyFrom(refusal.status())
-        acks.done()
-        return
-    if handle is not own:
-        text = handle.encode()
+    def ack_message(self, call: RpcCall, request: sv.AckMessageRequest) -> None:
+        """Acknowledge messages. Each handle has its own result."""
+        topic = self.routes.topic_name(request.topic)
+        group = group_name(request.group)
+        entries = request.entries
+        if not entries:
+            raise Refusal(pb.INTERNAL_SERVER_ERROR, "ack message result is empty")
+        acks = _Acks(call, len(entries))
+        for entry in entries:
+            answer = acks.response.entries.add(message_id=entry.message_id, receipt_handle=entry.receipt_handle)
+            self._acknowledge(acks, answer, topic, group)
 
-    def acknowledged(outcome: Outcome) -> None:
-        if isinstance(outcome, EngineError):
-            answer.status.code = pb.INTERNAL_SERVER_ERROR
-            answer.status.message = "ack failed: status is abnormal"
-        else:
-            answer.status.CopyFrom(OK)
-        acks.done()
+    def _acknowledge(self, acks: _Acks, answer: sv.AckMessageResultEntry, topic: str, group: str) -> None:
+        call = acks.call
+        text = answer.receipt_handle
+        try:
+            own = ReceiptHandle.parse(text)
+            handle = self.renewals.take(call.session, group, answer.message_id, own)
+            handle.check_not_expired(self.scheduler.now_ms)
+            broker = self.routes.holder(handle.broker_name)
+        except Refusal as refusal:
+            entry = sv.AckMessageEntry(message_id=answer.message_id, receipt_handle=answer.receipt_handle)
+            one = sv.AckMessageRequest(group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=[entry])
+            call.journal_refusal(rejection(refusal), one)
+            answer.status.CopyFrom(refusal.status())
+            acks.done()
+            return
+        if handle is not own:
+            text = handle.encode()
 
-    real_topic = handle.real_topic(topic, group)
-    operation = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
-    call.ask(broker, operation, acknowledged)
+        def acknowledged(outcome: Outcome) -> None:
+            if isinstance(outcome, EngineError):
+                answer.status.code = pb.INTERNAL_SERVER_ERROR
+                answer.status.message = "ack failed: status is abnormal"
+            else:
+                answer.status.CopyFrom(OK)
+            acks.done()
+
+        real_topic = handle.real_topic(topic, group)
+        operation = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
+        call.ask(broker, operation, acknowledged)
 
 
 ACK_MESSAGE = Rpc(
     "AckMessage",
     sv.AckMessageRequest,
     sv.AckMessageResponse,
-    ack_message,
+    AckService.ack_message,
     (AckMessage,),
     (
         *NAMES,

@@ -1,44 +1,57 @@
 """ChangeInvisibleDuration: change when a message becomes visible. Source: ChangeInvisibleDurationActivity (5.3.3)."""
 
+from dataclasses import dataclass
+
 from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult, ChangeInvisibleTime
 
+from ..config.proxy_config import ProxyConfig
 from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proto.timestamps import duration_ms
+from ..proxy.auto_renewal import Renewals
 from ..proxy.pool import Pool
 from ..proxy.required_rights import to_change_invisible_duration
+from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
-from ..rules.proxy_rules import check_invisible_time
+from ..rules.proxy_rules import check_invisible_time, group_name
 from ..rules.status import OK, Refusal
 
 
-def change_invisible_duration(call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> Ask:
-    """Make a message visible after a new duration, counted from now.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class InvisibleDurationService:
+    """Changes the times at which messages become visible."""
 
-    The response has the handle for further requests.
-    """
-    proxy = call.proxy
-    topic = proxy.topic_name(request.topic)
-    group = proxy.group_name(request.group)
-    invisible_ms = duration_ms(request.invisible_duration)
-    check_invisible_time(invisible_ms, 0, proxy.config)
-    own = ReceiptHandle.parse(request.receipt_handle)
-    handle = proxy.renewals.take(call.session, group, request.message_id, own)
-    handle.check_not_expired(proxy.now_ms)
-    operation = ChangeInvisibleTime(
-        group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, invisible_ms
-    )
-    return proxy.routes.holder(handle.broker_name), operation
+    routes: Routes
+    renewals: Renewals
+    config: ProxyConfig
+    scheduler: Scheduler
 
+    def change_invisible_duration(self, call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> Ask:
+        """Make a message visible after a new duration, counted from now.
 
-def _new_handle(
-    _call: RpcCall, request: sv.ChangeInvisibleDurationRequest, result: ChangeInvisibleResult
-) -> sv.ChangeInvisibleDurationResponse:
-    new = ReceiptHandle.parse(request.receipt_handle).changed(result)
-    return sv.ChangeInvisibleDurationResponse(status=OK, receipt_handle=new.encode())
+        The response has the handle for further requests.
+        """
+        topic = self.routes.topic_name(request.topic)
+        group = group_name(request.group)
+        invisible_ms = duration_ms(request.invisible_duration)
+        check_invisible_time(invisible_ms, 0, self.config)
+        own = ReceiptHandle.parse(request.receipt_handle)
+        handle = self.renewals.take(call.session, group, request.message_id, own)
+        handle.check_not_expired(self.scheduler.now_ms)
+        operation = ChangeInvisibleTime(
+            group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, invisible_ms
+        )
+        return self.routes.holder(handle.broker_name), operation
+
+    def _new_handle(
+        self, _call: RpcCall, request: sv.ChangeInvisibleDurationRequest, result: ChangeInvisibleResult
+    ) -> sv.ChangeInvisibleDurationResponse:
+        new = ReceiptHandle.parse(request.receipt_handle).changed(result)
+        return sv.ChangeInvisibleDurationResponse(status=OK, receipt_handle=new.encode())
 
 
 def _abnormal(_request: sv.ChangeInvisibleDurationRequest, _error: EngineError) -> Refusal:
@@ -49,7 +62,7 @@ CHANGE_INVISIBLE_DURATION = Rpc(
     "ChangeInvisibleDuration",
     sv.ChangeInvisibleDurationRequest,
     sv.ChangeInvisibleDurationResponse,
-    one_operation(change_invisible_duration, _new_handle, _abnormal),
+    one_operation(InvisibleDurationService.change_invisible_duration, InvisibleDurationService._new_handle, _abnormal),
     (ChangeInvisibleTime,),
     (
         *NAMES,

@@ -2,6 +2,7 @@
 
 import binascii
 from base64 import urlsafe_b64decode
+from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.operations.send import RecallMessage, RecallResult
 
@@ -9,18 +10,29 @@ from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.pool import Pool
 from ..proxy.required_rights import to_produce
+from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
 from ..rules.status import OK
 
 
-def recall_message(call: RpcCall, request: sv.RecallMessageRequest) -> Ask:
-    """Recall a message before it is delivered, by the handle in the response to its send."""
-    proxy = call.proxy
-    topic = proxy.topic_name(request.topic)
-    proxy.routes.check_type(topic, "DELAY")
-    handle = request.recall_handle
-    return proxy.routes.holder(_broker_name(handle), pb.BAD_REQUEST), RecallMessage(topic, handle, topic)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecallService:
+    """Recalls timed messages."""
+
+    routes: Routes
+
+    def recall_message(self, call: RpcCall, request: sv.RecallMessageRequest) -> Ask:
+        """Recall a message before it is delivered, by the handle in the response to its send."""
+        topic = self.routes.topic_name(request.topic)
+        self.routes.check_type(topic, "DELAY")
+        handle = request.recall_handle
+        return self.routes.holder(_broker_name(handle), pb.BAD_REQUEST), RecallMessage(topic, handle, topic)
+
+    def _recalled(
+        self, _call: RpcCall, _request: sv.RecallMessageRequest, result: RecallResult
+    ) -> sv.RecallMessageResponse:
+        return sv.RecallMessageResponse(status=OK, message_id=result.msg_id)
 
 
 def _broker_name(handle: str) -> str:
@@ -32,15 +44,11 @@ def _broker_name(handle: str) -> str:
     return parts[2] if len(parts) > 2 else ""
 
 
-def _recalled(_call: RpcCall, _request: sv.RecallMessageRequest, result: RecallResult) -> sv.RecallMessageResponse:
-    return sv.RecallMessageResponse(status=OK, message_id=result.msg_id)
-
-
 RECALL_MESSAGE = Rpc(
     "RecallMessage",
     sv.RecallMessageRequest,
     sv.RecallMessageResponse,
-    one_operation(recall_message, _recalled),
+    one_operation(RecallService.recall_message, RecallService._recalled),
     (RecallMessage,),
     (*NAMES, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
     rights=to_produce,

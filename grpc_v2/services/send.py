@@ -3,20 +3,27 @@
 Source: SendMessageActivity, ProducerProcessor, LocalMessageService (5.3.3).
 """
 
+from dataclasses import dataclass
+
 from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.random_streams import Stream
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 
+from ..config.proxy_config import ProxyConfig
 from ..convert.batch_body import encode_batch
 from ..convert.message_encoder import number
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.pool import Pool
 from ..proxy.required_rights import to_send
+from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc, expect
+from ..proxy.transaction_cache import HalfMessage, Transactions
 from ..rules.message_rules import check_body, message_type, stored_properties, sys_flag
 from ..rules.status import OK, Refusal, overall, proxy_exception, status
 
@@ -31,66 +38,79 @@ _MESSAGE_ILLEGAL = (
 )
 
 
-def send_message(call: RpcCall, request: sv.SendMessageRequest) -> None:
-    """Store messages of one topic. The response has one entry, regardless of their number."""
-    messages = request.messages
-    if not messages:
-        raise Refusal(pb.MESSAGE_CORRUPTED, "no message to send")
-    proxy = call.proxy
-    config = proxy.config
-    first = messages[0]
-    topic = proxy.topic_name(first.topic)
-    host, port = call.server_call.peer
-    peer = f"{host}:{port}"
-    now_ms = proxy.now_ms
-    checked: list[tuple[bytes, dict[str, str]]] = []
-    for message in messages:
-        if message is not first and message.topic != first.topic:
-            raise Refusal(pb.MESSAGE_CORRUPTED, "topic in message is not same")
-        body = message.body
-        check_body(body, config)
-        checked.append((body, stored_properties(message, peer, now_ms, config)))
-    body, properties = checked[0]
-    if config.enable_topic_message_type_check:
-        proxy.routes.check_type(topic, message_type(properties))
-    is_batch = len(checked) > 1
-    if is_batch:
-        broker, queue_id = proxy.routes.write_queue(topic, "")
-        encoded = encode_batch(checked)
-        if encoded is None:
-            raise proxy_exception(pb.INTERNAL_SERVER_ERROR, _MESSAGE_ILLEGAL)
-        # The batch has the first message's properties, and the broker adds them to every message.
-        body, properties = encoded, dict(properties)
-    else:
-        broker, queue_id = proxy.routes.write_queue(topic, properties.get(props.SHARDING_KEY, ""))
-    reconsume_times = 0
-    if topic.startswith(names.RETRY_PREFIX):
-        reconsume_times = number(properties.pop(props.RECONSUME_TIME, None)) or 0
-    message_id = properties[props.UNIQ_KEY]
-    flag = sys_flag(first)
-    operation = SendMessage(
-        topic,
-        topic,
-        queue_id,
-        body,
-        properties,
-        call.server_call.peer,
-        now_ms,
-        flag,
-        reconsume_times=reconsume_times,
-        batch=is_batch,
-        through_proxy=True,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SendService:
+    """Stores messages of producers. `message_ids` is the random stream of the ids that the proxy generates."""
 
-    def stored(outcome: Outcome) -> None:
-        result: SendResult = expect(outcome, SendResult)
-        if first.system_properties.message_type == pb.TRANSACTION and result.code is ResponseCode.SUCCESS:
-            proxy.transactions.add(
-                topic, message_id, broker.name, result.queue_offset, result.physical_offset, proxy.now_ms
-            )
-        call.reply(_answer(result, proxy.new_message_id() if is_batch else message_id, message_id))
+    routes: Routes
+    transactions: Transactions
+    config: ProxyConfig
+    scheduler: Scheduler
+    message_ids: Stream
 
-    call.ask(broker, operation, stored)
+    def send_message(self, call: RpcCall, request: sv.SendMessageRequest) -> None:
+        """Store messages of one topic. The response has one entry, regardless of their number."""
+        messages = request.messages
+        if not messages:
+            raise Refusal(pb.MESSAGE_CORRUPTED, "no message to send")
+        config, routes = self.config, self.routes
+        first = messages[0]
+        topic = routes.topic_name(first.topic)
+        host, port = call.server_call.peer
+        peer = f"{host}:{port}"
+        now_ms = self.scheduler.now_ms
+        checked: list[tuple[bytes, dict[str, str]]] = []
+        for message in messages:
+            if message is not first and message.topic != first.topic:
+                raise Refusal(pb.MESSAGE_CORRUPTED, "topic in message is not same")
+            body = message.body
+            check_body(body, config)
+            checked.append((body, stored_properties(message, peer, now_ms, config)))
+        body, properties = checked[0]
+        if config.enable_topic_message_type_check:
+            routes.check_type(topic, message_type(properties))
+        is_batch = len(checked) > 1
+        if is_batch:
+            broker, queue_id = routes.write_queue(topic, "")
+            encoded = encode_batch(checked)
+            if encoded is None:
+                raise proxy_exception(pb.INTERNAL_SERVER_ERROR, _MESSAGE_ILLEGAL)
+            # The batch has the first message's properties, and the broker adds them to every message.
+            body, properties = encoded, dict(properties)
+        else:
+            broker, queue_id = routes.write_queue(topic, properties.get(props.SHARDING_KEY, ""))
+        reconsume_times = 0
+        if topic.startswith(names.RETRY_PREFIX):
+            reconsume_times = number(properties.pop(props.RECONSUME_TIME, None)) or 0
+        message_id = properties[props.UNIQ_KEY]
+        flag = sys_flag(first)
+        operation = SendMessage(
+            topic,
+            topic,
+            queue_id,
+            body,
+            properties,
+            call.server_call.peer,
+            now_ms,
+            flag,
+            reconsume_times=reconsume_times,
+            batch=is_batch,
+            through_proxy=True,
+        )
+
+        def stored(outcome: Outcome) -> None:
+            result: SendResult = expect(outcome, SendResult)
+            if first.system_properties.message_type == pb.TRANSACTION and result.code is ResponseCode.SUCCESS:
+                half = HalfMessage(broker.name, result.queue_offset, result.physical_offset)
+                self.transactions.add(topic, message_id, half, self.scheduler.now_ms)
+            call.reply(_answer(result, self._new_message_id() if is_batch else message_id, message_id))
+
+        call.ask(broker, operation, stored)
+
+    def _new_message_id(self) -> str:
+        """Generate a message id in the form of a client's id (32 hex digits)."""
+        bits = self.message_ids.bits
+        return f"7F000001{bits():016X}{bits() & 0xFFFFFFFF:08X}"
 
 
 def _answer(result: SendResult, message_id: str, transaction_id: str) -> sv.SendMessageResponse:
@@ -115,7 +135,7 @@ SEND_MESSAGE = Rpc(
     "SendMessage",
     sv.SendMessageRequest,
     sv.SendMessageResponse,
-    send_message,
+    SendService.send_message,
     (SendMessage,),
     (
         *NAMES,

@@ -8,18 +8,21 @@ from ..rules.status import status_rejection
 from ..transport import MethodKind, StatusCode
 
 
-def unimplemented(call: RpcCall, _request: object) -> None:
-    """Not implemented by the proxy of 5.3.3: gRPC status UNIMPLEMENTED."""
-    text = f"Method {call.rpc.path[1:]} is unimplemented"
-    call.journal_refusal(status_rejection(StatusCode.UNIMPLEMENTED, text), call.message)
-    call.server_call.finish(StatusCode.UNIMPLEMENTED, text)
+class UnservedRpcs:
+    """Rejects calls of these RPCs."""
+
+    def unimplemented(self, call: RpcCall, _request: object) -> None:
+        """Not implemented by the proxy of 5.3.3: gRPC status UNIMPLEMENTED."""
+        text = f"Method {call.rpc.path[1:]} is unimplemented"
+        call.journal_refusal(status_rejection(StatusCode.UNIMPLEMENTED, text), call.message)
+        call.server_call.finish(StatusCode.UNIMPLEMENTED, text)
 
 
 PULL_MESSAGE = Rpc(
     "PullMessage",
     sv.PullMessageRequest,
     sv.PullMessageResponse,
-    unimplemented,
+    UnservedRpcs.unimplemented,
     (),
     (),
     MethodKind.SERVER_STREAM,
@@ -30,7 +33,7 @@ UPDATE_OFFSET = Rpc(
     "UpdateOffset",
     sv.UpdateOffsetRequest,
     sv.UpdateOffsetResponse,
-    unimplemented,
+    UnservedRpcs.unimplemented,
     (),
     (),
     anonymous=True,
@@ -40,7 +43,7 @@ GET_OFFSET = Rpc(
     "GetOffset",
     sv.GetOffsetRequest,
     sv.GetOffsetResponse,
-    unimplemented,
+    UnservedRpcs.unimplemented,
     (),
     (),
     anonymous=True,
@@ -50,7 +53,7 @@ QUERY_OFFSET = Rpc(
     "QueryOffset",
     sv.QueryOffsetRequest,
     sv.QueryOffsetResponse,
-    unimplemented,
+    UnservedRpcs.unimplemented,
     (),
     (),
     anonymous=True,

@@ -4,18 +4,22 @@ Requests for the running info of a client get no response: 5.3.3 never forwards 
 in the broker's request. Source: GrpcClientChannel, ClientActivity, LocalProxyRelayService (5.3.3).
 """
 
+from dataclasses import dataclass
+
 import orjson
 from rocketmq_testkit.emulator.gate.effects import AskToConsume
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.operations.send import PushAnswered
 
 from ..convert.message_encoder import fill_message
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy.proxy import Proxy
+from ..proxy.fire_and_forget import FireAndForget
+from ..proxy.routes import Routes
 from ..proxy.sessions import SessionChannel
-from ..proxy.telemetry_requests import RelayResult
+from ..proxy.telemetry_requests import Questions, RelayResult
 
 _LABEL = "VerifyMessage"
 _RESULTS = {
@@ -25,31 +29,43 @@ _RESULTS = {
 }
 
 
-def ask_to_consume(proxy: Proxy, channel: SessionChannel, effect: AskToConsume) -> None:
-    """Send a message to a consumer's newest telemetry stream to be consumed. Without a stream the request times out."""
-    broker = proxy.routes.named(effect.ext_fields.get("brokerName", ""))
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DirectConsumption:
+    """Sends messages to consumers for direct consumption, and returns the results to the brokers."""
 
-    def answered(result: RelayResult) -> None:
-        proxy.tell(broker, channel, _LABEL, PushAnswered(effect.ticket, result.code, result.remark, None, result.body))
+    routes: Routes
+    questions: Questions
+    fire_and_forget: FireAndForget
+    scheduler: Scheduler
 
-    nonce = proxy.questions.ask(answered, channel.channel_id)
-    if not channel.streams:
-        return
-    record = records.decode(effect.record)
-    command = sv.TelemetryCommand()
-    verify = command.verify_message_command
-    verify.nonce = nonce
-    fill_message(verify.message, record, record.topic, record.reconsume_times, proxy.now_ms)
-    channel.streams[-1].server_call.send(command.SerializeToString())
+    def ask_to_consume(self, channel: SessionChannel, effect: AskToConsume) -> None:
+        """Send a message to a consumer's newest telemetry stream, to be consumed.
 
+        Without a stream the request times out.
+        """
+        broker = self.routes.named(effect.ext_fields.get("brokerName", ""))
 
-def take_result(proxy: Proxy, command: sv.TelemetryCommand) -> None:
-    """Handle a consumer's result, which is the status of its command. A result with an unknown nonce is ignored."""
-    then = proxy.questions.take(command.verify_message_result.nonce)
-    if then is None:
-        return
-    code = command.status.code
-    result = {"autoCommit": True, "order": False, "remark": "from gRPC client", "spentTimeMills": 0}
-    if code in _RESULTS:
-        result["consumeResult"] = _RESULTS[code]
-    then(RelayResult(ResponseCode.SUCCESS, "", orjson.dumps(result, option=orjson.OPT_SORT_KEYS)))
+        def answered(result: RelayResult) -> None:
+            operation = PushAnswered(effect.ticket, result.code, result.remark, None, result.body)
+            self.fire_and_forget.submit(broker, channel, _LABEL, operation)
+
+        nonce = self.questions.ask(answered, channel.channel_id)
+        if not channel.streams:
+            return
+        record = records.decode(effect.record)
+        command = sv.TelemetryCommand()
+        verify = command.verify_message_command
+        verify.nonce = nonce
+        fill_message(verify.message, record, record.topic, record.reconsume_times, self.scheduler.now_ms)
+        channel.streams[-1].send(command.SerializeToString())
+
+    def take_result(self, command: sv.TelemetryCommand) -> None:
+        """Handle a consumer's result, which is the status of its command. A result with an unknown nonce is ignored."""
+        then = self.questions.take(command.verify_message_result.nonce)
+        if then is None:
+            return
+        code = command.status.code
+        result = {"autoCommit": True, "order": False, "remark": "from gRPC client", "spentTimeMills": 0}
+        if code in _RESULTS:
+            result["consumeResult"] = _RESULTS[code]
+        then(RelayResult(ResponseCode.SUCCESS, "", orjson.dumps(result, option=orjson.OPT_SORT_KEYS)))

@@ -24,9 +24,10 @@ from .grpc.deadlines import Deadlines
 from .grpc.method import GrpcMethod
 from .grpc.refused import CallContext, OnRefused, ignore_refused
 from .grpc.session import GrpcSession
-from .http2.connection import Closing, Http2Connection
+from .http2.connection import Http2Connection
 from .http2.errors import ErrorCode
 from .http2.limits import Limits
+from .http2.stream import Closing
 
 _FIRST_BYTES: Final = 32
 TurnedAway = Callable[[tuple[str, int], tuple[str, int], bytes], bool]
@@ -106,6 +107,7 @@ class GrpcServerProtocol(protocol.Protocol):
         context = CallContext(self._facts, factory.limits, factory.log, factory.on_refused)
         self._session = GrpcSession(factory.methods, context, factory.deadlines)
         self._connection = Http2Connection(self._session, factory.limits, self._on_output)
+        self._output = self._connection.output
         if IConsumer.providedBy(transport):
             # A socket requests more output whenever its buffer is empty; a TLS transport pauses and resumes its
             # producer.
@@ -128,8 +130,8 @@ class GrpcServerProtocol(protocol.Protocol):
             report = f"gRPC connection from {self._peer()} failed in the server\n{traceback.format_exc()}"
             factory.log(report)
             bugs.note(report)
-            self._connection.go_away(ErrorCode.INTERNAL_ERROR)
-            self._connection.close(Closing.AFTER_OUTPUT)
+            self._output.go_away(ErrorCode.INTERNAL_ERROR)
+            self._output.close(Closing.AFTER_OUTPUT)
         if self._session.settle(now):
             factory.watch_deadlines()
         self._flush()
@@ -142,12 +144,12 @@ class GrpcServerProtocol(protocol.Protocol):
 
     def drain(self) -> None:
         """Send GOAWAY to the client, and close after its calls are complete."""
-        self._connection.drain()
+        self._output.drain()
 
     def cut(self) -> None:
         """Close now, even with open calls."""
-        self._connection.go_away(ErrorCode.NO_ERROR)
-        self._connection.close(Closing.AFTER_OUTPUT)
+        self._output.go_away(ErrorCode.NO_ERROR)
+        self._output.close(Closing.AFTER_OUTPUT)
         if self._buffered:
             # The client does not read, so waiting for it could last forever.
             self._transport.abortConnection()
@@ -176,12 +178,12 @@ class GrpcServerProtocol(protocol.Protocol):
         self._flush(final)
 
     def _flush(self, at_once: bool = True) -> None:
-        connection = self._connection
-        data = connection.take_output()
+        output = self._output
+        data = output.take()
         if data and not self._closed:
             self._write(data, at_once)
-        if connection.closing:
-            self._close(connection.closing)
+        if output.closing:
+            self._close(output.closing)
 
     def _write(self, data: bytes, at_once: bool) -> None:
         transport = self._transport
@@ -208,8 +210,8 @@ class GrpcServerProtocol(protocol.Protocol):
             return
         self._closed = True
         turned_away = self.factory.turned_away
-        if self._connection.failure is not None and not turned_away(self._facts.peer, self._facts.local, self._first):
-            self.factory.log(f"gRPC connection from {self._peer()} closed: {self._connection.failure}")
+        if self._output.failure is not None and not turned_away(self._facts.peer, self._facts.local, self._first):
+            self.factory.log(f"gRPC connection from {self._peer()} closed: {self._output.failure}")
         if closing is Closing.ABORT:
             transport.abortConnection()
             return

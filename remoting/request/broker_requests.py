@@ -40,7 +40,7 @@ QUESTIONS = frozenset(code for effect, code in PUSHED.items() if issubclass(effe
 """Codes of the requests to which the client responds. All others are oneway."""
 
 
-def request(opaque: int, code: RequestCode, flag: int, ext: Mapping[str, str], body: bytes = b"") -> bytes:
+def request(opaque: int, code: RequestCode, flag: int, ext: Mapping[str, str], *, body: bytes) -> bytes:
     """Encode a request frame of the broker."""
     header = (
         f'{{"code":{code:d},"extFields":{orjson.dumps(ext).decode()},"flag":{flag},"language":"JAVA",'
@@ -54,7 +54,7 @@ def encode(opaque: int, effect: Effect) -> bytes:
     """Encode an effect as a request frame."""
     code = PUSHED[type(effect)]
     ext, body = _FIELDS[type(effect)](effect)
-    return request(opaque, code, 0 if isinstance(effect, Question) else ONEWAY, ext, body)
+    return request(opaque, code, 0 if isinstance(effect, Question) else ONEWAY, ext, body=body)
 
 
 def _ids_changed(effect: NotifyConsumerIdsChanged) -> tuple[dict[str, str], bytes]:

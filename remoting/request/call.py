@@ -77,7 +77,7 @@ class RemotingCall:
 
     __slots__ = ("channel", "header", "label", "language", "oneway", "opaque", "processor", "service", "version")
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # made for each request: keywords would cost it time
         self,
         service: Port,
         channel: CallChannel,
@@ -118,11 +118,6 @@ class RemotingCall:
         if isinstance(refusal, TurnedAway):
             return self.answer(refusal.remark, code=refusal.code)
         return self.processor.refuse(self, refusal)
-
-    def reply_failure(self, refusal: EngineError) -> None:
-        """Send the response that upstream sends when its handler throws: code and remark, no ext fields."""
-        if not self.oneway:
-            self.channel.send(answer(self.opaque, refusal.code, refusal.remark))
 
     def answer(
         self, remark: str | None = None, ext: Mapping[str, str] | None = None, body: bytes = b"", code: int = 0

@@ -5,6 +5,7 @@ It knows frames and the request table. It must not know sockets. Source of the e
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import count
 from traceback import format_exception
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed
 from rocketmq_testkit.emulator.operations.send import PushAnswered
 from rocketmq_testkit.emulator.overload.request_pools import RequestPools
@@ -30,7 +32,7 @@ from ..request.request_table import Processor, Role
 from ..request.required_rights import no_rights
 from ..wire import frame, header_json
 from ..wire.answer_frame import answer
-from ..wire.command import LANGUAGES, ONEWAY, RESPONSE
+from ..wire.command import ONEWAY, RESPONSE
 from .server_channel import RemotingChannel
 
 
@@ -70,10 +72,6 @@ class NoWarnings:
 
     def misdirected(self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool) -> None:
         """Do nothing."""
-
-
-_BEYOND_INT = 1 << 31
-_LANGUAGES = frozenset(LANGUAGES)
 
 
 class RemotingService:
@@ -128,70 +126,35 @@ class RemotingService:
         return (next(self._opaques) + 0x80000000) % 0x100000000 - 0x80000000
 
     def handle(self, channel: RemotingChannel, serialize_type: int, header: bytes, body: bytes) -> None:
-        """Serve one frame. Raises ProtocolError for an invalid header."""
-        if serialize_type == frame.JSON:
-            members = header_json.loads(header)
-            get = members.get
-            code, opaque, flag, ext = get("code"), get("opaque"), get("flag", 0), get("extFields")
-            version, language = get("version", 0), get("language")
-            if (
-                not (code.__class__ is opaque.__class__ is flag.__class__ is version.__class__ is int)
-                or not 0 <= code | opaque | flag | version < _BEYOND_INT
-            ):
-                code, opaque = header_json.integer(members, "code"), header_json.integer(members, "opaque")
-                flag, version = header_json.integer(members, "flag"), header_json.integer(members, "version")
-            if ext.__class__ is not dict:
-                ext = {} if ext is None else header_json.ext_fields(ext)
-            if language.__class__ is not str or language not in _LANGUAGES:
-                language = header_json.language(members)
-            remark = header_json.text(get("remark"))
-        else:
-            command = frame.decode(serialize_type, header, b"")
-            code, opaque, flag, ext = command.code, command.opaque, command.flag, command.ext_fields or {}
-            version, language, remark = command.version, command.language, command.remark
+        """Serve one frame. Raises ProtocolError for an invalid header.
+
+        A request passes the check of access, the request table, its translation to an operation, and the thread pools.
+        """
+        head = header_json.read_head(header) if serialize_type == frame.JSON else _other_head(serialize_type, header)
+        code, opaque, flag, ext, version, language, remark = head
         if flag & RESPONSE:
-            ticket = channel.answered(opaque)
-            if ticket is None:
-                self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
-            elif self._broker is not None:
-                answered = PushAnswered(ticket, code, remark, header_json.ext_fields(ext) or None, body)
-                self._gate.submit(self._broker, NoticeCall(channel, "PushAnswered"), answered)
+            self._take_response(channel, opaque, code=code, remark=remark, ext=ext, body=body)
             return
-        served = self._served.get(code)
         broker = self._broker
         if broker is not None and broker.access.on and broker.request_pools.farewell(version) is None:
-            denied = self._denied(channel, code, ext, body, version)
+            request = _Request(channel, code, opaque, flag & ONEWAY != 0, ext, body)
+            denied = self._denied(broker, request, version)
             if denied is not None:
-                self._journal_refusal(broker, channel, code, ext, body, denied)
-                if not flag & ONEWAY:
-                    channel.send(answer(opaque, denied.code, denied.remark))
+                self._refuse(broker, request, denied)
                 return
+        served = self._served.get(code)
         if served is None:
-            refusal = self._unserved(code, version)
-            self._warn_of_wrong_port(channel, code)
-            self._journal_refusal(self._owner(code), channel, code, ext, body, refusal)
-            if not flag & ONEWAY:
-                channel.send(answer(opaque, refusal.code, refusal.remark))
+            self._refuse_unserved(_Request(channel, code, opaque, flag & ONEWAY != 0, ext, body), version)
             return
         processor, node = served
         call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
-        try:
-            call.header = parsed = processor.header.parse(ext)
-            operation = processor.translate(call, parsed, body)
-        except EngineError as malformed:
-            self._journal_refusal(node, channel, code, ext, body, malformed)
-            call.reply_failure(malformed)
-            return
-        except Exception as bug:
-            self.report_bug(bug)
-            failure = EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
-            self._journal_refusal(node, channel, code, ext, body, failure)
-            call.reply_failure(failure)
+        operation = self._translated(served, call, ext, body)
+        if operation is None:
             return
         if broker is node and broker is not None and broker.request_pools.on:
             broker.request_pools.enter(processor.pool, call, operation, version)
-            return
-        self._gate.submit(node, call, operation)
+        else:
+            self._gate.submit(node, call, operation)
 
     def unreadable(self, channel: RemotingChannel, why: str, first: bytes) -> None:
         """Log and journal that a connection is closed because its bytes are not a valid request.
@@ -216,21 +179,70 @@ class RemotingService:
         self.log(report)
         bugs.note(report)
 
-    def _denied(
-        self, channel: RemotingChannel, code: int, ext: Mapping[str, Any], body: bytes, version: int
-    ) -> AccessDenied | None:
+    def _take_response(
+        self,
+        channel: RemotingChannel,
+        opaque: int,
+        *,
+        code: int,
+        remark: str | None,
+        ext: Mapping[str, Any],
+        body: bytes,
+    ) -> None:
+        """Pass a client's response to a request of the broker on to it. Drop it if the broker sent no such request."""
+        ticket = channel.answered(opaque)
+        if ticket is None:
+            self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
+        elif self._broker is not None:
+            answered = PushAnswered(ticket, code, remark, header_json.ext_fields(ext) or None, body)
+            self._gate.submit(self._broker, NoticeCall(channel, "PushAnswered"), answered)
+
+    def _denied(self, broker: BrokerNode, request: "_Request", version: int) -> AccessDenied | None:
         """Return the reason why a broker denies a request. A name server checks no credentials."""
-        broker = self._broker
-        if broker is None or self._owner(code) is not broker:
+        if self._owner(request.code) is not broker:
             return None
-        asking = Asking(str(code), channel.channel_id, channel.remote_address[0])
-        fields = header_json.ext_fields(dict(ext))
-        rights, cluster = RIGHTS.get(code, no_rights), self.broker_config.broker_cluster_name
+        channel = request.channel
+        asking = Asking(str(request.code), channel.channel_id, channel.remote_address[0])
+        fields = header_json.ext_fields(dict(request.ext))
+        rights, cluster = RIGHTS.get(request.code, no_rights), self.broker_config.broker_cluster_name
+        body = request.body
         try:
             access.check(broker.access, asking, rights, ext=fields, body=body, version=version, cluster=cluster)
         except AccessDenied as denied:
             return denied
         return None
+
+    def _translated(
+        self, served: "tuple[Processor, Node]", call: RemotingCall, ext: Mapping[str, Any], body: bytes
+    ) -> Operation | None:
+        """Return the operation of a request. If the request is malformed, refuse it and return None."""
+        processor, node = served
+        try:
+            call.header = parsed = processor.header.parse(ext)
+            return processor.translate(call, parsed, body)
+        except EngineError as malformed:
+            request = _Request(call.channel, processor.code, call.opaque, call.oneway, ext, body)
+            self._refuse(node, request, malformed)
+        except Exception as bug:
+            self.report_bug(bug)
+            request = _Request(call.channel, processor.code, call.opaque, call.oneway, ext, body)
+            self._refuse(node, request, EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
+        return None
+
+    def _refuse_unserved(self, request: "_Request", version: int) -> None:
+        """Refuse a request code that is not served."""
+        refusal = self._unserved(request.code, version)
+        self._warn_of_wrong_port(request.channel, request.code)
+        self._refuse(self._owner(request.code), request, refusal)
+
+    def _refuse(self, node: Node, request: "_Request", refusal: EngineError) -> None:
+        """Journal a request that becomes no operation, and send its error response: code and remark, no ext fields."""
+        code = request.code
+        label = RequestCode(code).name if code in _KNOWN_CODES else str(code)
+        raw = RawRequest.of(((str(name), str(value)) for name, value in request.ext.items()), len(request.body))
+        self._gate.refused(node.name, request.channel.channel_id, label, raw, outcome=refusal)
+        if not request.oneway:
+            request.channel.send(answer(request.opaque, refusal.code, refusal.remark))
 
     def _warn_of_wrong_port(self, channel: RemotingChannel, code: int) -> None:
         processor = PROCESSORS.get(code)
@@ -265,18 +277,24 @@ class RemotingService:
                 self.log(f"request code {code} {name} is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED")
         return EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
 
-    def _journal_refusal(
-        self,
-        node: Node,
-        channel: RemotingChannel,
-        code: int,
-        ext: Mapping[str, Any],
-        body: bytes,
-        refusal: EngineError,
-    ) -> None:
-        label = RequestCode(code).name if code in _KNOWN_CODES else str(code)
-        request = RawRequest.of(((str(name), str(value)) for name, value in ext.items()), len(body))
-        self._gate.refused(node.name, channel.channel_id, label, request, outcome=refusal)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Request:
+    """A request that is checked or refused before it becomes an operation."""
+
+    channel: RemotingChannel
+    code: int
+    opaque: int
+    oneway: bool
+    ext: Mapping[str, Any]
+    body: bytes
+
+
+def _other_head(serialize_type: int, header: bytes) -> header_json.Head:
+    """Read a header that is not JSON. Raises ProtocolError."""
+    command = frame.decode(serialize_type, header, b"")
+    ext = command.ext_fields or {}
+    return command.code, command.opaque, command.flag, ext, command.version, command.language, command.remark
 
 
 _KNOWN_CODES = frozenset(int(code) for code in RequestCode)

@@ -48,6 +48,7 @@ class RemotingChannel:
         peer_address: tuple[str, int],
         local_address: tuple[str, int],
         write: Callable[[bytes], None],
+        *,
         close: Callable[[], None] | None = None,
     ) -> None:
         self._numbers = numbers

@@ -86,7 +86,7 @@ class RemotingServerProtocol(Protocol):
             _endpoint(transport.getPeer()),
             _endpoint(transport.getHost()),
             self._write,
-            self.close,
+            close=self.close,
         )
         self._connection = ServerConnection(self.factory.service, channel)
         self._used()

@@ -344,7 +344,7 @@ class TestRenewed:
     def test_a_proxy_that_dies_renews_nothing(self, renewing: GrpcWorld) -> None:
         """After a crash of the proxy no message is renewed. It is redelivered when its invisible duration ends."""
         taken(renewing)
-        renewing.service.forget_clients()
+        renewing.service.clients.forget()
         renewing.advance(60_000 + REVIVED)
         assert renewals(renewing) == []
         assert come_back(renewing) == [b"0"]
@@ -357,9 +357,9 @@ class TestRenewed:
             taken(world, 32, consumer)
         world.advance(61_000)
         taken(world, 32, consumer)
-        session = world.service.sessions.find("consumer-1")
+        session = world.service.clients.sessions.find("consumer-1")
         assert session is not None
-        assert len(session.renewable) == 32
+        assert len(world.service.clients.renewals.messages_of(session)) == 32
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from grpc_world import START_MS, GrpcWorld, a_receive
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE
 
 CLIENTS = 1_000
 IDLE_SECONDS = 1.0
@@ -30,7 +31,7 @@ def test_what_waits_is_not_looked_at_before_its_deadline(brokers: int, clients: 
     world.topic_everywhere(queues=8)
     request = a_receive(poll_ms=20_000, broker="")
     waiting = [world.client(f"client-{number}").receive(request) for number in range(clients)]
-    assert world.service.receive_metrics.pops_in_progress == clients
+    assert world.service.metrics()[RECEIVE].pops_in_progress == clients
     due = [timer.due_ms for timer in world.engine.scheduler.scheduled() if timer.kind in ("pop", "notification")]
     assert due == [START_MS + 20_000] * clients * brokers
     written = world.engine.journal.written

@@ -7,6 +7,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.operations.consume import PollingInfo, PollingInfoResult
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE
 
 BROKERS = ("broker-a", "broker-b", "broker-c")
 EMPTY = (40401, "no new message")
@@ -283,6 +284,6 @@ def test_groups_that_consume_in_order_are_served_by_all_brokers(world: GrpcWorld
 def test_polls_that_die_with_the_proxy_are_not_under_way(world: GrpcWorld) -> None:
     """After a crash of the proxy its polls are not counted as in flight."""
     poll(world, "")
-    assert world.service.receive_metrics.pops_in_progress == 1
-    world.service.forget_clients()
-    assert world.service.receive_metrics.pops_in_progress == 0
+    assert world.service.metrics()[RECEIVE].pops_in_progress == 1
+    world.service.clients.forget()
+    assert world.service.metrics()[RECEIVE].pops_in_progress == 0

@@ -6,7 +6,7 @@ import pytest
 from grpc_world import GrpcWorld, Received, a_receive, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.operations.consume import PollingInfo, PollingInfoResult
-from rocketmq_testkit.grpc_v2.proxy.receive_metrics import ReceiveMetrics
+from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE, ReceiveMetrics
 
 
 def notifying(threshold: int = 100, *brokers: BrokerConfig, **emulation: bool) -> GrpcWorld:
@@ -31,7 +31,7 @@ def polls(world: GrpcWorld, count: int, **options: object) -> list[Received]:
 
 
 def metrics(world: GrpcWorld) -> ReceiveMetrics:
-    return world.service.receive_metrics
+    return world.service.metrics()[RECEIVE]
 
 
 @pytest.mark.parametrize(("threshold", "pops"), [(0, 5), (1, 4), (3, 2), (4, 1), (5, 0), (100, 0)])

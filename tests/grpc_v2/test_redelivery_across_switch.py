@@ -9,6 +9,7 @@ from grpc_world import Client, GrpcWorld, Received, a_receive, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.operations.consume import PollingInfo, PollingInfoResult
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE
 
 INVISIBLE_MS = 10_000
 POLL_MS = 5_000
@@ -94,7 +95,7 @@ class Load:
         idle = [number for number in range(CLIENTS) if number not in group.open]
         if idle:
             number = self.chance.choice(idle)
-            under_way = self.world.service.receive_metrics.pops_in_progress
+            under_way = self.world.service.metrics()[RECEIVE].pops_in_progress
             self.sides.add(under_way + 1 > self.world.config.pop_with_notify_threshold)
             request = a_receive(
                 group=group.name,
@@ -164,7 +165,7 @@ def test_what_is_left_comes_again_to_whom_its_tag_fits(threshold: int, brokers: 
         assert {body for body, copy in group.copies.items() if copy.done} == wanted
         assert max(copy.attempts for copy in group.copies.values()) > 2
     assert load.sides == ({True, False} if threshold == SWITCH else {threshold == 0})
-    assert bool(load.world.service.receive_metrics.pop_with_notify) == (threshold > 0)
+    assert bool(load.world.service.metrics()[RECEIVE].pop_with_notify) == (threshold > 0)
 
 
 def waiting_pops(world: GrpcWorld) -> int:

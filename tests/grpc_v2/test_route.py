@@ -193,7 +193,13 @@ def test_a_topic_that_cannot_be_read_is_not_assigned(world: GrpcWorld) -> None:
 def test_the_counters_of_topics_are_bounded(world: GrpcWorld) -> None:
     """10,000 topics have their own counters. The next topic resets all counters."""
     broker = world.engine.brokers[0]
-    routes = Routes([broker], lambda *_: 6, lambda _: None, world.engine.chance.stream("counters"), lambda *_: ("h", 1))
+    routes = Routes(
+        [broker],
+        perm=lambda *_: 6,
+        order_conf=lambda _: None,
+        chance=world.engine.chance.stream("counters"),
+        endpoint=lambda *_: ("h", 1),
+    )
     for number in range(10_001):
         broker.topics.table[f"T{number}"] = TopicConfig(f"T{number}", 1 << 30, 1 << 30)
     first = {number: routes.write_queue(f"T{number}", "")[1] for number in range(10_000)}

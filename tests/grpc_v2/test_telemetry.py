@@ -8,8 +8,8 @@ from grpc_world import GrpcWorld, Stream, a_receive, publishing, subscribing
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.groups import RetryPolicy
+from rocketmq_testkit.grpc_v2.assembly import messaging_methods
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
-from rocketmq_testkit.grpc_v2.messaging_service import messaging_methods
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
@@ -201,7 +201,7 @@ def test_settings_that_mean_nothing_end_the_stream(
     """Invalid settings end the stream with upstream's gRPC status and text, without a session."""
     call = world.client().settle(settings).call
     assert (call.status, call.text, call.sent) == (status, text, [])
-    assert len(world.service.sessions) == 0
+    assert len(world.service.clients.sessions) == 0
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_a_half_close_ends_the_stream_well(world: GrpcWorld) -> None:
     stream = world.client("c").settle(subscribing())
     stream.half_close()
     assert stream.call.status == 0
-    assert world.service.sessions.find("c") is not None
+    assert world.service.clients.sessions.find("c") is not None
 
 
 def test_a_consumer_is_registered_with_its_subscriptions(world: GrpcWorld) -> None:
@@ -270,7 +270,7 @@ def test_a_client_that_is_silent_and_gone_is_forgotten(world: GrpcWorld) -> None
     world.advance(100_000)
     quiet.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G")))
     world.advance(129_999)
-    sessions = world.service.sessions
+    sessions = world.service.clients.sessions
     assert sessions.find("quiet") is not None
     world.advance(1)
     assert sessions.find("quiet") is None
@@ -288,7 +288,7 @@ def test_receives_are_no_sign_of_a_client(world: GrpcWorld) -> None:
     for _ in range(13):
         client.receive(a_receive())
         world.advance(10_000)
-    assert len(world.service.sessions) == 0
+    assert len(world.service.clients.sessions) == 0
 
 
 def test_a_closed_service_leaves_no_timer_behind(world: GrpcWorld) -> None:
@@ -296,7 +296,7 @@ def test_a_closed_service_leaves_no_timer_behind(world: GrpcWorld) -> None:
     world.client().settle(subscribing()).call.cancel()
     world.service.close()
     assert [timer.kind for timer in world.engine.scheduler.scheduled() if timer.kind == "grpc session"] == []
-    assert len(world.service.sessions) == 0
+    assert len(world.service.clients.sessions) == 0
 
 
 def test_a_poll_of_a_client_survives_its_stream(world: GrpcWorld) -> None:

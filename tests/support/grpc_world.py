@@ -12,8 +12,8 @@ from rocketmq_testkit.emulator.operations.base import Operation, Result
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
+from rocketmq_testkit.grpc_v2.assembly import messaging_methods
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
-from rocketmq_testkit.grpc_v2.messaging_service import messaging_methods
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.request_pools import FLOW_LIMIT
@@ -25,7 +25,7 @@ START_MS = 1_700_000_000_000
 _RPCS = {rpc.name: rpc for rpc in RPCS}
 
 
-@dataclass
+@dataclass(eq=False)
 class MemoryCall:
     """A call that records its response."""
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from ..http2.connection import Closing, Http2Connection
 from ..http2.errors import ErrorCode
 from ..http2.frames import DATA, frame_head
 from ..http2.header_blocks import encode_block
-from ..http2.stream import Stream
+from ..http2.stream import Closing, Output, Stream
 from .answers import OPENING
 
 
@@ -34,56 +33,56 @@ _WITHOUT_STATUS: Final = encode_block([("x-broken", "trailers without a status")
 
 
 @dataclass(frozen=True, slots=True)
-class Victim:
-    """The stream to break, and its connection. `opened` is True if the response has started."""
+class AbortTarget:
+    """The stream to break, and its connection's output. `opened` is True if the response has started."""
 
-    connection: Http2Connection
+    output: Output
     stream: Stream
     opened: bool
     # The requested HTTP/2 error code.
     code: int | None
 
 
-def reset_stream(victim: Victim) -> None:
+def reset_stream(target: AbortTarget) -> None:
     """Reset the stream."""
-    victim.connection.reset_stream(victim.stream, ErrorCode.INTERNAL_ERROR if victim.code is None else victim.code)
+    target.output.reset_stream(target.stream, ErrorCode.INTERNAL_ERROR if target.code is None else target.code)
 
 
-def go_away(victim: Victim) -> None:
+def go_away(target: AbortTarget) -> None:
     """Announce the end of the connection with GOAWAY."""
-    victim.connection.go_away(ErrorCode.NO_ERROR if victim.code is None else victim.code)
+    target.output.go_away(ErrorCode.NO_ERROR if target.code is None else target.code)
 
 
-def reset_connection(victim: Victim) -> None:
+def reset_connection(target: AbortTarget) -> None:
     """Reset the TCP connection."""
-    victim.connection.close(Closing.ABORT)
+    target.output.close(Closing.ABORT)
 
 
-def half_frame(victim: Victim) -> None:
+def half_frame(target: AbortTarget) -> None:
     """Send half of a DATA frame and close the connection."""
-    _open(victim)
-    promised = frame_head(DATA, 0, victim.stream.stream_id, _PROMISED_BYTES)
-    victim.connection.inject(promised + bytes(_PROMISED_BYTES // 2))
-    victim.connection.close(Closing.AFTER_OUTPUT)
+    _open(target)
+    promised = frame_head(DATA, 0, target.stream.stream_id, _PROMISED_BYTES)
+    target.output.inject(promised + bytes(_PROMISED_BYTES // 2))
+    target.output.close(Closing.AFTER_OUTPUT)
 
 
-def stall(victim: Victim) -> None:
+def stall(target: AbortTarget) -> None:
     """Send nothing more on the stream."""
-    victim.connection.stall(victim.stream)
+    target.output.stall(target.stream)
 
 
-def wrong_trailers(victim: Victim) -> None:
+def wrong_trailers(target: AbortTarget) -> None:
     """End the stream without a grpc-status."""
-    _open(victim)
-    victim.connection.send_end(victim.stream, _WITHOUT_STATUS)
+    _open(target)
+    target.output.send_end(target.stream, _WITHOUT_STATUS)
 
 
-def _open(victim: Victim) -> None:
-    if not victim.opened:
-        victim.connection.send_headers(victim.stream, OPENING.block)
+def _open(target: AbortTarget) -> None:
+    if not target.opened:
+        target.output.send_headers(target.stream, OPENING.block)
 
 
-ABORTS: Final[dict[Abort, Callable[[Victim], None]]] = {
+ABORTS: Final[dict[Abort, Callable[[AbortTarget], None]]] = {
     Abort.RESET_STREAM: reset_stream,
     Abort.GO_AWAY: go_away,
     Abort.RESET_CONNECTION: reset_connection,

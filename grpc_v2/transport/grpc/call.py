@@ -8,7 +8,7 @@ from typing import Any
 
 from ..http2.request_head import RequestHead
 from ..http2.stream import Stream
-from .aborts import ABORTS, ENDING, Abort, Victim
+from .aborts import ABORTS, ENDING, Abort, AbortTarget
 from .answers import OK_TRAILERS, OPENING, opening, trailers, trailers_only
 from .metadata import Metadata, decode_binary
 
@@ -112,17 +112,17 @@ class ServerCall:
             raise RuntimeError(f"{self.path}: initial metadata after the answer was opened")
         block = opening(metadata)
         self.opened = True
-        self._stream.connection.send_headers(self._stream, block)
+        self._stream.output.send_headers(self._stream, block)
 
     def send(self, message: bytes) -> None:
         """Send one message. It waits in the call's own queue while the client's window is full."""
         if self._is_over():
             return
-        connection = self._stream.connection
+        output = self._stream.output
         if not self.opened:
             self.opened = True
-            connection.send_headers(self._stream, OPENING.block)
-        connection.send_data(self._stream, b"\0" + len(message).to_bytes(4, "big") + message)
+            output.send_headers(self._stream, OPENING.block)
+        output.send_data(self._stream, b"\0" + len(message).to_bytes(4, "big") + message)
 
     def reply(self, message: bytes) -> None:
         """Send the only message of a response and end the call with status OK."""
@@ -134,7 +134,7 @@ class ServerCall:
             return
         stream = self._stream
         self._close()
-        stream.connection.respond(stream, OPENING, b"\0" + len(message).to_bytes(4, "big"), message, OK_TRAILERS)
+        stream.output.respond(stream, OPENING, b"\0" + len(message).to_bytes(4, "big"), message, OK_TRAILERS)
 
     def finish(self, status: int = 0, message: str = "", metadata: Metadata | None = None) -> None:
         """End the call with a gRPC status, a text for people, and trailing metadata."""
@@ -142,7 +142,7 @@ class ServerCall:
             return
         block = (trailers if self.opened else trailers_only)(status, message, metadata)
         self._close()
-        self._stream.connection.send_end(self._stream, block)
+        self._stream.output.send_end(self._stream, block)
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
         """Call `callback` once if the call is cancelled before it is finished. At once if it is already cancelled."""
@@ -161,7 +161,7 @@ class ServerCall:
         opened = self.opened
         if kind in ENDING:
             self._close()
-        ABORTS[kind](Victim(stream.connection, stream, opened, code))
+        ABORTS[kind](AbortTarget(stream.output, stream, opened, code))
 
     def cancel(self) -> list[Callable[[], None]]:
         """Mark the call as cancelled. Returns the callbacks, which the transport must call."""

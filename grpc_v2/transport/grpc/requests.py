@@ -11,7 +11,8 @@ from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 
 from ..http2.errors import ErrorCode
 from ..http2.request_head import RequestHead
-from ..http2.stream import State, Stream
+from ..http2.stream import Stream
+from ..http2.stream_table import State
 from .answers import plain_text_opening, trailers, trailers_only
 from .call import ServerCall
 from .messages import PREFIX_BYTES, MessageReader
@@ -25,7 +26,7 @@ class CallRequest:
 
     __slots__ = ("_context", "_gzip", "_method", "_reader", "_stream", "call", "head", "timeout_ms")
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # made for each call: keywords would cost it time
         self,
         stream: Stream,
         head: RequestHead,
@@ -66,10 +67,10 @@ class CallRequest:
         self.lost("the deadline has passed")
         if opened:
             # Messages may wait for credit that no longer arrives, and a regular end would wait behind them.
-            self._stream.connection.reset_stream(self._stream, ErrorCode.CANCEL)
+            self._stream.output.reset_stream(self._stream, ErrorCode.CANCEL)
         else:
             block = trailers_only(StatusCode.DEADLINE_EXCEEDED, "deadline exceeded", None)
-            self._stream.connection.send_end(self._stream, block)
+            self._stream.output.send_end(self._stream, block)
 
     def _open_call(self) -> ServerCall:
         timeout_ms = self.timeout_ms
@@ -102,7 +103,7 @@ class CallRequest:
             return
         self._context.refused(self.head, error.status, error.status.name, error.text)
         if call is None:
-            self._stream.connection.send_end(self._stream, trailers_only(error.status, error.text, None))
+            self._stream.output.send_end(self._stream, trailers_only(error.status, error.text, None))
         else:
             call.finish(error.status, error.text)
 
@@ -208,10 +209,10 @@ class HttpRefusal:
     def data(self, payload: bytes | memoryview, ended: bool) -> None:
         """Discard the body and respond at its end."""
         if ended:
-            connection = self._stream.connection
-            connection.send_headers(self._stream, plain_text_opening(str(int(self._http_status))))
-            connection.send_data(self._stream, self._text.encode("utf-8"))
-            connection.send_end(self._stream, trailers(StatusCode.INTERNAL, self._text, None))
+            output = self._stream.output
+            output.send_headers(self._stream, plain_text_opening(str(int(self._http_status))))
+            output.send_data(self._stream, self._text.encode("utf-8"))
+            output.send_end(self._stream, trailers(StatusCode.INTERNAL, self._text, None))
 
     def lost(self, reason: str) -> None:
         """Do nothing: there is no handler to cancel."""

@@ -57,7 +57,7 @@ class GrpcSession:
         except StatusError as error:
             self._context.refused(head, error.status, error.status.name, error.text)
             block = trailers_only(error.status, error.text, None)
-            stream.connection.send_end(stream, block)
+            stream.output.send_end(stream, block)
             return None
 
     def broken(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .errors import ConnectionProtocolError, ErrorCode
+from .limits import Limits
 
 
 class Budget:
@@ -29,3 +30,14 @@ class Budget:
             # The refill starts with the first event of a burst.
             self._stamp = now
         self._left -= events
+
+
+class FloodGuard:
+    """The budgets of one connection, and the time at which it received its last bytes (`now`, in seconds)."""
+
+    __slots__ = ("controls", "now", "resets")
+
+    def __init__(self, limits: Limits) -> None:
+        self.now = 0.0
+        self.controls = Budget("control frames", limits.control_burst, limits.controls_per_second)
+        self.resets = Budget("reset streams", limits.reset_burst, limits.resets_per_second)

@@ -34,6 +34,7 @@ class RequestHead:
 
     def __init__(
         self,
+        *,
         method: str,
         scheme: str,
         path: str,
@@ -102,13 +103,13 @@ class HeadReader:
         length = metadata.get("content-length")
         content_length = None if length is None else _content_length(length)
         return RequestHead(
-            method,
-            scheme,
-            path,
-            authority or metadata.get("host", ""),
-            metadata,
-            content_length,
-            oversize or list_bytes,
+            method=method,
+            scheme=scheme,
+            path=path,
+            authority=authority or metadata.get("host", ""),
+            metadata=metadata,
+            content_length=content_length,
+            list_bytes=oversize or list_bytes,
         )
 
     def _check_name(self, name: str) -> None:

@@ -32,7 +32,9 @@ class Sender:
         # An upper bound of the credit of all open streams. It may come from a stream that has ended.
         self.highest_credit = 0
 
-    def respond(self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock) -> None:
+    def respond(  # noqa: PLR0917  # called for each response: keywords would cost it time
+        self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock
+    ) -> None:
         """Send a complete response: headers, `prefix` and `message` as body, trailers."""
         size = len(prefix) + len(message)
         if (

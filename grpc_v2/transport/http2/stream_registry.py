@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from .stream import State, Stream
+from .stream import Stream
+from .stream_table import State
 
 # Number of ended streams that are kept per state. Frames that cross with the end arrive within a round trip.
 _REMEMBERED: Final = 1_024

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from rocketmq_testkit.grpc_v2.transport import Abort, ServerCall
 from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
-from rocketmq_testkit.grpc_v2.transport.http2.connection import Closing
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
+from rocketmq_testkit.grpc_v2.transport.http2.stream import Closing
 
 from tests.grpc_v2.transport.wire import Peer, parse, unary
 
@@ -31,7 +31,7 @@ def test_reset_stream(code: int | None, sent: ErrorCode, opened: bool) -> None:
     assert not peer.answer(1).ended
     assert call.finished
     peer.feed(f.ping(bytes(8), ack=False))
-    assert peer.connection.closing is Closing.NO
+    assert peer.connection.output.closing is Closing.NO
 
 
 def test_go_away() -> None:
@@ -46,7 +46,7 @@ def test_go_away() -> None:
     assert gone is not None
     assert (gone.code, gone.payload[:4]) == (ErrorCode.ENHANCE_YOUR_CALM, b"\0\0\0\x01")
     assert peer.answer(1).messages == [b"still"]
-    assert peer.connection.closing is Closing.AFTER_OUTPUT
+    assert peer.connection.output.closing is Closing.AFTER_OUTPUT
 
 
 def test_reset_connection() -> None:
@@ -54,7 +54,7 @@ def test_reset_connection() -> None:
     peer, call = _parked()
     call.send(b"never seen")
     call.abort(Abort.RESET_CONNECTION)
-    assert peer.connection.closing is Closing.ABORT
+    assert peer.connection.output.closing is Closing.ABORT
     assert not peer.read()
 
 
@@ -65,12 +65,12 @@ def test_half_frame(opened: bool) -> None:
     if opened:
         call.send_metadata({"x": "y"})
     call.abort(Abort.HALF_FRAME)
-    frames, rest = parse(peer.connection.take_output())
+    frames, rest = parse(peer.connection.output.take())
     assert [frame.kind for frame in frames] == [f.HEADERS]
     high, low, kind, _, stream_id = f.HEAD.unpack_from(rest)
     assert (kind, stream_id) == (f.DATA, 1)
     assert 0 < len(rest) - f.HEAD_BYTES < (high << 16 | low)
-    assert peer.connection.closing is Closing.AFTER_OUTPUT
+    assert peer.connection.output.closing is Closing.AFTER_OUTPUT
 
 
 @pytest.mark.parametrize("waiting", [False, True])
@@ -88,7 +88,7 @@ def test_stall(waiting: bool) -> None:
     assert peer.answer(1).body == before
     assert not peer.answer(1).ended
     peer.feed(peer.request(3, b""))
-    assert 3 in peer.connection.streams
+    assert 3 in peer.connection.output.streams
 
 
 def test_a_stalled_call_that_is_answered_at_once() -> None:
@@ -101,7 +101,7 @@ def test_a_stalled_call_that_is_answered_at_once() -> None:
     peer = Peer([unary(handler)]).greet()
     assert not peer.feed(peer.request(1, b""))
     peer.feed(f.rst_stream(1, ErrorCode.CANCEL))
-    assert not peer.connection.streams
+    assert not peer.connection.output.streams
 
 
 @pytest.mark.parametrize("opened", [False, True])
@@ -114,7 +114,7 @@ def test_wrong_trailers(opened: bool) -> None:
     peer.read()
     assert peer.answer(1).ended
     assert "grpc-status" not in dict(peer.answer(1).trailers)
-    assert peer.connection.closing is Closing.NO
+    assert peer.connection.output.closing is Closing.NO
 
 
 @pytest.mark.parametrize("kind", Abort)
@@ -124,10 +124,10 @@ def test_an_abort_comes_too_late(kind: Abort) -> None:
     call.reply(b"done")
     peer.read()
     call.abort(kind)
-    touched = bool(peer.read()) or bool(peer.connection.closing)
+    touched = bool(peer.read()) or bool(peer.connection.output.closing)
     assert touched == (kind in (Abort.GO_AWAY, Abort.RESET_CONNECTION))
     peer, call = _parked()
     peer.feed(f.rst_stream(1, ErrorCode.CANCEL))
     call.abort(kind)
     assert not peer.read()
-    assert peer.connection.closing is Closing.NO
+    assert peer.connection.output.closing is Closing.NO

@@ -302,7 +302,7 @@ def test_a_handler_that_raises(method: GrpcMethod) -> None:
     assert peer.answer(3).messages == [b"fine"]
     assert len(peer.log) == 1
     assert peer.log[0].startswith("gRPC /test.Echo/Unary failed in its handler\nTraceback")
-    assert peer.connection.failure is None
+    assert peer.connection.output.failure is None
 
 
 @pytest.mark.provokes_bugs

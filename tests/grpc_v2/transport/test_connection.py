@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rocketmq_testkit.grpc_v2.transport import Limits, ServerCall
 from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
-from rocketmq_testkit.grpc_v2.transport.http2.connection import Closing
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 from rocketmq_testkit.grpc_v2.transport.http2.settings import (
     ENABLE_PUSH,
@@ -19,6 +18,7 @@ from rocketmq_testkit.grpc_v2.transport.http2.settings import (
     decode_settings,
     encode_settings,
 )
+from rocketmq_testkit.grpc_v2.transport.http2.stream import Closing
 
 from tests.grpc_v2.transport.wire import ECHO, Peer, message, request_fields, unary
 
@@ -57,7 +57,7 @@ def _check_session(peer: Peer) -> None:
         assert answer.ended
         assert answer.reset is None
     assert [frame.payload for frame in peer.frames if frame.kind == f.PING] == [b"12345678"]
-    assert not peer.connection.streams
+    assert not peer.connection.output.streams
     assert not peer.log
 
 
@@ -96,7 +96,7 @@ def test_input_may_end_anywhere() -> None:
         peer = Peer([unary(park)])
         peer.feed(whole[:at])
         peer.connection.lost("gone")
-        assert not peer.connection.streams
+        assert not peer.connection.output.streams
         assert cancelled == began
 
 
@@ -111,7 +111,7 @@ def test_any_bytes_instead_of_the_preface(data: bytes) -> None:
         gone = peer.go_away()
         assert gone is not None
         assert gone.code == ErrorCode.PROTOCOL_ERROR
-        assert peer.connection.closing is Closing.AFTER_OUTPUT
+        assert peer.connection.output.closing is Closing.AFTER_OUTPUT
 
 
 _FRAMES = st.builds(
@@ -133,7 +133,7 @@ def test_any_frames_at_all(frames: list[bytes], size: int) -> None:
     assert peer.answer(1).messages == [b"before"]
     gone = [frame for frame in peer.frames if frame.kind == f.GOAWAY]
     assert len(gone) <= 1
-    assert bool(gone) == bool(peer.connection.closing) == bool(peer.connection.failure)
+    assert bool(gone) == bool(peer.connection.output.closing) == bool(peer.connection.output.failure)
 
 
 @settings(max_examples=300)
@@ -145,7 +145,7 @@ def test_damage_to_a_conversation(at: int, damage: bytes) -> None:
     whole[at : at + len(damage)] = damage
     peer.feed_in_pieces(bytes(whole), 100)
     peer.connection.lost("gone")
-    assert not peer.connection.streams
+    assert not peer.connection.output.streams
     assert not peer.log
 
 
@@ -192,7 +192,7 @@ def test_settings_come_first() -> None:
     """A client that does not begin with SETTINGS is rejected."""
     peer = Peer()
     peer.feed(f.PREFACE + f.ping(bytes(8), ack=False))
-    assert peer.connection.failure == "PROTOCOL_ERROR: the first frame is not SETTINGS"
+    assert peer.connection.output.failure == "PROTOCOL_ERROR: the first frame is not SETTINGS"
 
 
 def test_a_smaller_table_is_acknowledged_in_the_next_block() -> None:
@@ -223,7 +223,7 @@ def test_more_padding_than_frame(kind: int) -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields()))
     peer.feed(f.frame(kind, f.PADDED | f.END_HEADERS, 1, b"\x06abcde"))
-    assert peer.connection.failure == "PROTOCOL_ERROR: more padding than frame"
+    assert peer.connection.output.failure == "PROTOCOL_ERROR: more padding than frame"
 
 
 def test_padding_costs_credit() -> None:
@@ -255,7 +255,7 @@ def test_nothing_comes_between_the_frames_of_a_block(intruder: bytes) -> None:
     """A frame of any other kind or stream inside a header block is a connection error."""
     peer = Peer([unary()]).greet()
     peer.feed(f.frame(f.HEADERS, 0, 1, b"\x83") + intruder)
-    assert peer.connection.failure == "PROTOCOL_ERROR: a header block was interrupted"
+    assert peer.connection.output.failure == "PROTOCOL_ERROR: a header block was interrupted"
 
 
 @pytest.mark.parametrize("piece", [b"", b"\x00\x01a\x01b" * 800])
@@ -265,7 +265,7 @@ def test_a_block_without_end(piece: bytes) -> None:
     peer.feed(f.frame(f.HEADERS, 0, 1, b"\x83"))
     for _ in range(_LIMITS.max_continuations + 1):
         peer.feed(f.frame(f.CONTINUATION, 0, 1, piece))
-    assert peer.connection.failure == "ENHANCE_YOUR_CALM: a header block without an end"
+    assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: a header block without an end"
 
 
 def test_a_small_block_with_a_huge_list() -> None:
@@ -303,7 +303,7 @@ def test_rapid_reset() -> None:
     peer = Peer([unary(park)], _CALM).greet()
     for stream_id in range(1, 201, 2):
         peer.feed(peer.request(stream_id, b"") + f.rst_stream(stream_id, ErrorCode.CANCEL))
-    assert peer.connection.failure == "ENHANCE_YOUR_CALM: too many reset streams"
+    assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: too many reset streams"
     assert len(cancelled) == 50
 
 
@@ -324,7 +324,7 @@ def test_floods_of_idle_frames(frame: bytes) -> None:
     peer = Peer([unary()], _CALM).greet()
     peer.feed(peer.headers(1, request_fields()))
     peer.feed(frame * 60)
-    assert peer.connection.failure == "ENHANCE_YOUR_CALM: too many control frames"
+    assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: too many control frames"
 
 
 def test_patience_comes_back() -> None:
@@ -333,7 +333,7 @@ def test_patience_comes_back() -> None:
     for _ in range(500):
         peer.now += 0.1
         peer.feed(f.ping(bytes(8), ack=False))
-    assert peer.connection.failure is None
+    assert peer.connection.output.failure is None
     assert len([frame for frame in peer.frames if frame.kind == f.PING]) == 500
 
 
@@ -343,7 +343,7 @@ def test_keep_alive_pings_are_no_flood() -> None:
     for _ in range(3 * 3_600 // 100):
         peer.now += 100
         assert len(peer.feed(f.ping(bytes(8), ack=False) * 1_000)) == 1_000
-    assert peer.connection.failure is None
+    assert peer.connection.output.failure is None
 
 
 def test_the_graceful_end() -> None:
@@ -354,7 +354,7 @@ def test_the_graceful_end() -> None:
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call))]).greet()
     peer.feed(peer.request(1, b""))
-    peer.connection.drain()
+    peer.connection.output.drain()
     away, ping = peer.read()
     assert (away.kind, away.code, away.payload[:4]) == (f.GOAWAY, 0, b"\x7f\xff\xff\xff")
     peer.feed(peer.request(3, b""))
@@ -364,10 +364,10 @@ def test_the_graceful_end() -> None:
     peer.feed(peer.request(5, b""))
     assert peer.answer(5).reset == ErrorCode.REFUSED_STREAM
     for call in parked:
-        assert peer.connection.closing is Closing.NO
+        assert peer.connection.output.closing is Closing.NO
         call.reply(b"late")
         peer.read()
-    assert peer.connection.closing is Closing.AFTER_OUTPUT
+    assert peer.connection.output.closing is Closing.AFTER_OUTPUT
     assert peer.answer(3).messages == [b"late"]
 
 
@@ -377,12 +377,12 @@ def test_the_graceful_end_without_an_answer(last_act: str) -> None:
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call))]).greet()
     peer.feed(peer.request(1, b""))
-    peer.connection.go_away(ErrorCode.NO_ERROR)
+    peer.connection.output.go_away(ErrorCode.NO_ERROR)
     if last_act == "client resets":
         peer.feed(f.rst_stream(1, ErrorCode.CANCEL))
     else:
-        peer.connection.reset_stream(peer.connection.streams[1], ErrorCode.CANCEL)
-    assert peer.connection.closing is Closing.AFTER_OUTPUT
+        peer.connection.output.reset_stream(peer.connection.output.streams[1], ErrorCode.CANCEL)
+    assert peer.connection.output.closing is Closing.AFTER_OUTPUT
 
 
 def test_output_outside_of_input_wakes_the_owner() -> None:

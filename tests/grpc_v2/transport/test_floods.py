@@ -11,7 +11,7 @@ from rocketmq_testkit.grpc_v2.transport import Limits, ServerCall
 from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 from rocketmq_testkit.grpc_v2.transport.http2.settings import HEADER_TABLE_SIZE, INITIAL_WINDOW_SIZE, encode_settings
-from rocketmq_testkit.grpc_v2.transport.http2.stream import State
+from rocketmq_testkit.grpc_v2.transport.http2.stream_table import State
 
 from tests.grpc_v2.transport.wire import Peer, bidi, request_fields, unary
 
@@ -94,7 +94,7 @@ def test_work_does_not_grow_with_the_number_of_streams(prepare: Callable[[int], 
         peer = prepare(streams)
         peer.connection.receive(flood, peer.now)  # a first round may sort streams left by the preparation
         lines = executed_lines(lambda: peer.connection.receive(flood * _ROUNDS, peer.now))
-        assert peer.connection.failure is None
+        assert peer.connection.output.failure is None
         return lines
 
     assert work(400) <= 1.2 * work(50)
@@ -143,7 +143,7 @@ def test_a_stream_that_was_closed_while_it_waited_is_passed_over() -> None:
         peer.feed(_initial_window(_WIDE) + f.window_update(0, _WIDE))
         assert peer.answer(7).ended
         assert [peer.answer(3).body, peer.answer(5).body] == [b"", b""]
-        assert peer.connection._sender.unsent_bytes == 0
+        assert peer.connection.output.sender.unsent_bytes == 0
 
 
 _CALM = replace(Limits(), control_burst=50, controls_per_second=10, reset_burst=50, resets_per_second=10)
@@ -166,9 +166,9 @@ def test_frames_that_carry_no_request_are_counted(frame: bytes) -> None:
     peer.feed(peer.headers(1, request_fields()) + peer.request(3, b"", "/test.Echo/Unary2"))
     peer.feed(peer.headers(5, request_fields("/test.Echo/Missing")))
     peer.feed(frame * 40)
-    assert peer.connection.failure is None
+    assert peer.connection.output.failure is None
     peer.feed(frame * 20)
-    assert peer.connection.failure == "ENHANCE_YOUR_CALM: too many control frames"
+    assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: too many control frames"
 
 
 def test_headers_that_nobody_takes_are_counted() -> None:
@@ -177,7 +177,7 @@ def test_headers_that_nobody_takes_are_counted() -> None:
     peer.feed(peer.headers(1, request_fields("/test.Echo/Missing")))
     for _ in range(60):
         peer.feed(peer.headers(1, [("x", "y")]))
-    assert peer.connection.failure == "ENHANCE_YOUR_CALM: too many control frames"
+    assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: too many control frames"
 
 
 _BREAKS = {
@@ -199,7 +199,7 @@ def test_resets_that_a_client_provokes_are_counted(breach: bytes) -> None:
     for stream_id in range(1, 201, 2):
         peer.feed(peer.headers(stream_id, request_fields()))
         peer.feed(breach[:5] + stream_id.to_bytes(4, "big") + breach[9:].replace(b"\0\0\0\1\0", _word(stream_id)))
-    assert peer.connection.failure == "ENHANCE_YOUR_CALM: too many reset streams"
+    assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: too many reset streams"
     assert len(cancelled) == 50
 
 
@@ -228,13 +228,13 @@ def test_unsent_bytes_come_down_to_nothing() -> None:
     for call in held:
         call.send(bytes(95))
         call.send(bytes(15))
-    sender = peer.connection._sender
+    sender = peer.connection.output.sender
     assert sender.unsent_bytes == 3 * (100 + 20 - 10)
     peer.feed(f.window_update(1, 110))
     assert sender.unsent_bytes == 2 * 110
     peer.feed(f.rst_stream(3, ErrorCode.CANCEL))
     assert sender.unsent_bytes == 110
-    peer.connection.stall(peer.connection.streams[5])
+    peer.connection.output.stall(peer.connection.output.streams[5])
     assert sender.unsent_bytes == 0
 
 
@@ -243,9 +243,9 @@ def test_an_initial_window_beyond_what_a_stream_can_hold() -> None:
     peer = Peer([unary(lambda call, request: None)]).greet({INITIAL_WINDOW_SIZE: 10})
     peer.feed(peer.request(1, b"") + f.window_update(1, f.LARGEST_WINDOW - 10))
     peer.feed(_initial_window(10))
-    assert peer.connection.failure is None
+    assert peer.connection.output.failure is None
     peer.feed(_initial_window(11))
-    assert peer.connection.failure == "FLOW_CONTROL_ERROR: a stream's window overflows"
+    assert peer.connection.output.failure == "FLOW_CONTROL_ERROR: a stream's window overflows"
 
 
 def test_credit_of_a_stream_that_has_ended_does_not_count() -> None:
@@ -254,19 +254,19 @@ def test_credit_of_a_stream_that_has_ended_does_not_count() -> None:
     for stream_id in range(1, 42, 2):
         peer.feed(peer.request(stream_id, b""))
     peer.feed(f.window_update(1, f.LARGEST_WINDOW - 10) + f.rst_stream(1, ErrorCode.CANCEL))
-    assert peer.connection.failure is None
+    assert peer.connection.output.failure is None
     peer.feed(_initial_window(11) + _initial_window(12))
-    assert peer.connection.failure is None
+    assert peer.connection.output.failure is None
     peer.feed(f.window_update(3, f.LARGEST_WINDOW - 12) + f.rst_stream(3, ErrorCode.CANCEL) + _initial_window(13))
-    assert peer.connection.failure is None
+    assert peer.connection.output.failure is None
     peer.feed(f.window_update(5, f.LARGEST_WINDOW - 13) + f.rst_stream(5, ErrorCode.CANCEL) + _initial_window(14))
-    assert peer.connection.failure == "ENHANCE_YOUR_CALM: too many control frames"
+    assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: too many control frames"
 
 
 def test_ended_streams_are_remembered_one_kind_apart_from_another() -> None:
     """Ended streams are stored separately by state, and a repeated end evicts no other stream."""
     peer = _ended(1_030)
-    registry = peer.connection._streams
+    registry = peer.connection.output.registry
     assert registry.state_of(1) is State.SKIPPED
     assert registry.state_of(8 * 1_029 + 1) is State.CLOSED
     assert registry.state_of(8 * 1_029 + 3) is State.RESET
@@ -287,8 +287,8 @@ def test_a_stream_that_ended_in_two_ways_is_forgotten_once() -> None:
         peer.feed(peer.headers(stream_id, request_fields("/test.Echo/Missing")))
     for stream_id in range(2_063, 4_123, 2):
         peer.feed(peer.headers(stream_id, request_fields()) + f.rst_stream(stream_id, ErrorCode.CANCEL))
-    assert peer.connection.failure is None
-    assert peer.connection._streams.state_of(1) is State.SKIPPED
+    assert peer.connection.output.failure is None
+    assert peer.connection.output.registry.state_of(1) is State.SKIPPED
 
 
 def test_a_repeated_field_is_joined_in_one_go() -> None:
@@ -309,4 +309,4 @@ def test_the_stream_with_the_largest_window_decides() -> None:
         peer = Peer([unary(lambda call, request: None)]).greet({INITIAL_WINDOW_SIZE: 10})
         peer.feed(peer.request(1, b"") + peer.request(3, b"") + f.window_update(large, f.LARGEST_WINDOW - 10))
         peer.feed(_initial_window(11))
-        assert peer.connection.failure == "FLOW_CONTROL_ERROR: a stream's window overflows"
+        assert peer.connection.output.failure == "FLOW_CONTROL_ERROR: a stream's window overflows"

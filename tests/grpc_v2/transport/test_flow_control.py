@@ -39,7 +39,7 @@ def test_an_answer_waits_for_the_connection() -> None:
     for _ in range(30):
         peer.feed(f.window_update(0, 5_000))
     assert [peer.answer(stream_id).messages for stream_id in (1, 3, 5)] == [[bytes(60_000)]] * 3
-    assert not peer.connection.streams
+    assert not peer.connection.output.streams
 
 
 def test_streams_share_the_credit() -> None:
@@ -145,7 +145,7 @@ def test_windows_do_not_overflow(stream_id: int) -> None:
     if stream_id:
         assert peer.answer(1).reset == ErrorCode.FLOW_CONTROL_ERROR
     else:
-        assert peer.connection.failure == "FLOW_CONTROL_ERROR: the connection's window overflows"
+        assert peer.connection.output.failure == "FLOW_CONTROL_ERROR: the connection's window overflows"
 
 
 def test_what_is_received_is_credited() -> None:
@@ -186,7 +186,7 @@ def test_more_than_the_stream_may_take() -> None:
     assert not peer.feed(flood)
     peer.feed(flood)
     assert peer.answer(1).reset == ErrorCode.FLOW_CONTROL_ERROR
-    assert peer.connection.failure is None
+    assert peer.connection.output.failure is None
     assert held[0].cancelled
 
 
@@ -195,9 +195,9 @@ def test_more_than_the_connection_may_take() -> None:
     peer = Peer([bidi(lambda call, _: None)], Limits(connection_window_bytes=10_000)).greet()
     peer.feed(peer.headers(1, request_fields()))
     peer.feed(peer.data(1, message(bytes(3 * 16_384))[: 3 * 16_384]))
-    assert peer.connection.failure is None
+    assert peer.connection.output.failure is None
     peer.feed(peer.data(1, bytes(16_384)))
-    assert peer.connection.failure == "FLOW_CONTROL_ERROR: more DATA than the connection's window"
+    assert peer.connection.output.failure == "FLOW_CONTROL_ERROR: more DATA than the connection's window"
 
 
 def test_the_long_message_is_refused_before_it_is_sent() -> None:

@@ -400,7 +400,7 @@ def test_a_lost_socket_cancels(raw: Callable[..., tuple[socket.socket, Served]])
     peer = Peer()
     client.sendall(f.PREFACE + f.settings() + peer.request(1, b""))
     deadline = time.monotonic() + _PATIENCE_S
-    while not served.thread.call(lambda: [c for c in served.factory.connections if c._connection.streams]):
+    while not served.thread.call(lambda: [c for c in served.factory.connections if c._output.streams]):
         assert time.monotonic() < deadline
     client.close()
     while not served.thread.call(lambda: cancelled[:]):

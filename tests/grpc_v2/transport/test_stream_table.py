@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
-from rocketmq_testkit.grpc_v2.transport.http2.connection import Closing
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
-from rocketmq_testkit.grpc_v2.transport.http2.stream import TRANSITIONS, Action, Event, State
+from rocketmq_testkit.grpc_v2.transport.http2.stream import Closing
+from rocketmq_testkit.grpc_v2.transport.http2.stream_table import TRANSITIONS, Action, Event, State
 
 from tests.grpc_v2.transport.wire import ECHO, Peer, request_fields, unary
 
@@ -69,7 +69,9 @@ def _frame_for(event: Event, peer: Peer) -> bytes:
     if event is Event.HEADERS:
         return peer.headers(3, request_fields(ECHO))
     if event is Event.HEADERS_END:
-        return peer.headers(3, [("x-last", "words")] if 3 in peer.connection.streams else request_fields(), end=True)
+        return peer.headers(
+            3, [("x-last", "words")] if 3 in peer.connection.output.streams else request_fields(), end=True
+        )
     if event is Event.DATA:
         return peer.data(3, b"\0")
     if event is Event.DATA_END:
@@ -84,18 +86,18 @@ def _frame_for(event: Event, peer: Peer) -> bytes:
 def test_the_connection_does_what_the_table_says(state: State, event: Event) -> None:
     """For each state and each frame of a client, the server sends the frames of the table's action."""
     peer = _peer_with_stream_in(state)
-    before = peer.connection.streams.get(3)
+    before = peer.connection.output.streams.get(3)
     assert (before.state if before else state) is state
     action, after = TRANSITIONS[state, event]
     answered = [frame.kind for frame in peer.feed(_frame_for(event, peer))]
-    stream = peer.connection.streams.get(3)
+    stream = peer.connection.output.streams.get(3)
     reset = peer.answer(3).reset
     gone = peer.go_away()
     if action in (Action.CONNECTION_PROTOCOL, Action.CONNECTION_CLOSED):
         assert gone is not None
         wanted = ErrorCode.PROTOCOL_ERROR if action is Action.CONNECTION_PROTOCOL else ErrorCode.STREAM_CLOSED
         assert gone.code == wanted
-        assert peer.connection.closing is Closing.AFTER_OUTPUT
+        assert peer.connection.output.closing is Closing.AFTER_OUTPUT
         return
     assert gone is None
     if action in (Action.STREAM_PROTOCOL, Action.STREAM_CLOSED):

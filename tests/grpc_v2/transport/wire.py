@@ -135,7 +135,7 @@ class Peer:
 
     def read(self) -> list[Frame]:
         """Return the frames that the server wrote since the last call."""
-        fresh, self._rest = parse(self._rest + self.connection.take_output())
+        fresh, self._rest = parse(self._rest + self.connection.output.take())
         for frame in fresh:
             self._learn(frame)
         self.frames += fresh
