@@ -214,7 +214,7 @@ def test_deviations_of_ones_own_broker_are_expected(tmp_path: Path, capsys: pyte
         assert main(words) == 1
         assert "autoCreateTopicEnable=false (recorded with true): the likely cause" in capsys.readouterr().out
         assert main([*words, "--record-expected", str(file)]) == 0
-        assert "1 deviations; say in each `reason` why it is one" in capsys.readouterr().out
+        assert "1 deviations; state the cause of each in its `reason`" in capsys.readouterr().out
         content = json.loads(file.read_text())
         [entry] = content.values()
         entry["reason"] = "topics are made by hand here"
