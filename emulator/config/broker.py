@@ -233,7 +233,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     pop_consumer_kv_service_enable: bool = key(
         False,
-        "Pops write records instead of check points. It requires popConsumerKVServiceInit.",
+        "Pops write records instead of check points. Requires popConsumerKVServiceInit.",
         name="popConsumerKVServiceEnable",
     )
     pop_revive_max_attempt_times: int = key(
@@ -326,7 +326,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     flush_disk_type: str = key(
         "ASYNC_FLUSH",
-        "Message is flushed before the response to its send (SYNC_FLUSH) or later (ASYNC_FLUSH).",
+        "A message is flushed before the response to its send (SYNC_FLUSH) or later (ASYNC_FLUSH).",
         choices=("ASYNC_FLUSH", "SYNC_FLUSH"),
     )
     sync_flush_timeout: int = key(

@@ -62,8 +62,8 @@ class RequestPoolConfig(Config):
 
     enable_shutdown_gracefully: bool = key(
         False,
-        "A broker that stops first sends GO_AWAY to clients newer than 5.3.1 and goes on serving the others"
-        " (shutdownWaitTimeSeconds).",
+        "A broker that stops first sends GO_AWAY to clients newer than 5.3.1 and still serves the others for"
+        " shutdownWaitTimeSeconds.",
     )
     shutdown_wait_time_seconds: int = key(
         30, "Time for which a broker that shuts down gracefully still serves requests.", unit="s", low=0

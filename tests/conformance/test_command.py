@@ -157,8 +157,11 @@ def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
             ["run", "-k", SENT, "--record", "--target", "emulator", "--target", "namesrv=a:1,endpoint=b:2"],
             "add version",
         ),
-        (["run", "-k", SENT, "--record", "--target", "namesrv=a:1,endpoint=b:2,control=http://c:3"], "only what real"),
-        (["run", "-k", SENT, "--record"], "only what real brokers do is recorded"),
+        (
+            ["run", "-k", SENT, "--record", "--target", "namesrv=a:1,endpoint=b:2,control=http://c:3"],
+            "only real brokers",
+        ),
+        (["run", "-k", SENT, "--record"], "only real brokers can be recorded"),
         (["run", "--sdk", "cobol"], "--sdk=cobol: there is no such SDK"),
         (["run", "-k", "scenarios.topics"], "scenarios need --sdk"),
         (
