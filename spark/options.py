@@ -178,7 +178,7 @@ class SourceOptions(ConnectionOptions):
         "pullBatchSize",
         integer(1, 1024),
         PULL_SIZE,
-        "Most messages that one pull requests; brokers return at most 32 by default.",
+        "Maximum number of messages that one pull requests; brokers return at most 32 by default.",
     )
     pull_timeout_ms: int = option("pullTimeoutMs", integer(1), 3000, "Longest time to wait for the response to a pull.")
     pull_window: int | None = option(
@@ -192,15 +192,18 @@ class SourceOptions(ConnectionOptions):
         "maxOffsetsPerTrigger",
         integer(1, 1 << 53),
         None,
-        "Most offsets of a micro-batch, divided in proportion to the remaining messages of each queue. Messages"
-        " that the filter excludes count as well.",
+        "Maximum number of offsets of a micro-batch, divided in proportion to the remaining messages of each queue."
+        " Messages that the filter excludes count as well.",
     )
-    min_partitions: int | None = option("minPartitions", integer(1), None, "Fewest tasks of a read with messages.")
+    min_partitions: int | None = option(
+        "minPartitions", integer(1), None, "Minimum number of tasks of a read with messages."
+    )
     max_partitions: int | None = option(
         "maxPartitions",
         integer(1),
         None,
-        "Most tasks. The default is the number of the driver's processors, or twice that number for large reads.",
+        "Maximum number of tasks. The default is the number of the driver's processors, or twice that number for"
+        " large reads.",
     )
     consumer_group: str = option(
         "consumerGroup",
@@ -374,7 +377,7 @@ class SinkOptions(ConnectionOptions):
         "sendBatchSize",
         integer(1, 1024),
         1,
-        "Most messages of one queue in one send request; delayed messages are sent one by one.",
+        "Maximum number of messages of one queue in one send request; delayed messages are sent one by one.",
     )
     send_window: int = option("sendWindow", integer(1, 4096), 64, "Sends in flight in each task.")
     send_retries: int = option("sendRetries", integer(0), 2, "Retries of a send, also to other brokers.")

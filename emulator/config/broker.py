@@ -121,9 +121,11 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         24 * 3600 * 1000, "Time after which a SQL92 expression that no consumer uses is deleted.", unit="ms", low=0
     )
     max_transfer_bytes_on_message_in_memory: int = key(
-        262144, "Most bytes that one read of a queue returns.", unit="bytes", low=1
+        262144, "Maximum number of bytes that one read of a queue returns.", unit="bytes", low=1
     )
-    max_transfer_count_on_message_in_memory: int = key(32, "Most messages that one read of a queue returns.", low=1)
+    max_transfer_count_on_message_in_memory: int = key(
+        32, "Maximum number of messages that one read of a queue returns.", low=1
+    )
     disable_consume_if_consumer_read_slowly: bool = key(
         False,
         "Every three minutes, the broker disables groups (`consumeEnable`) that read too far behind the end of the"
@@ -157,15 +159,15 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         low=1,
     )
     max_filter_message_size: int = key(
-        16000, "Most bytes of consume queue units (20 each) that one read scans.", low=20
+        16000, "Maximum number of bytes of consume queue units (20 each) that one read scans.", low=20
     )
     message_index_enable: bool = key(
         True,
         "Messages are indexed by their keys when they are stored. Queries by key do not find messages stored"
         " without the index.",
     )
-    default_query_max_num: int = key(32, "Most messages that a query by unique key returns.", low=1)
-    max_msgs_num_batch: int = key(64, "Most messages that a query by key returns.", low=1)
+    default_query_max_num: int = key(32, "Maximum number of messages that a query by unique key returns.", low=1)
+    max_msgs_num_batch: int = key(64, "Maximum number of messages that a query by key returns.", low=1)
 
     enable_lmq: bool = key(
         False,
@@ -199,8 +201,10 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     init_pop_offset_by_check_msg_in_mem: bool = key(
         True, "A new group starts at offset 0 of a queue that still has its first message."
     )
-    pop_polling_size: int = key(1024, "Most pops that may wait for the same topic, group and queue id.", low=0)
-    max_pop_polling_size: int = key(100000, "Most pops that may wait in total.", low=0)
+    pop_polling_size: int = key(
+        1024, "Maximum number of pops that may wait for the same topic, group and queue id.", low=0
+    )
+    max_pop_polling_size: int = key(100000, "Maximum number of pops that may wait in total.", low=0)
     pop_long_polling_force_notify_interval: int = key(
         800, "Every Nth message of a queue wakes a waiting pop even if its filter does not match; 0 = never.", low=0
     )
@@ -221,9 +225,13 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     pop_ck_stay_buffer_time_out: int = key(
         3000, "Time before the end of the invisible duration at which a check point is stored.", unit="ms", low=0
     )
-    pop_ck_max_buffer_size: int = key(200_000, "Most check points in memory; further ones are stored at once.", low=0)
+    pop_ck_max_buffer_size: int = key(
+        200_000, "Maximum number of check points in memory; further ones are stored at once.", low=0
+    )
     pop_ck_offset_max_queue_size: int = key(
-        20_000, "Most pops of one queue whose offset is not committed yet because of check points in memory.", low=0
+        20_000,
+        "Maximum number of pops of one queue whose offset is not committed yet because of check points in memory.",
+        low=0,
     )
     enable_pop_batch_ack: bool = key(False, "Buffered acknowledgements of a pop are stored as one message.")
     pop_consumer_kv_service_init: bool = key(
@@ -297,7 +305,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     timer_max_delay_sec: int = key(259_200, "Longest arbitrary delay.", unit="s", low=1)
     timer_roll_window_slot: int = key(
         172_800,
-        "Number of slots ahead in the timer wheel; a message due later is parked and put into the wheel again.",
+        "Slots of the timer wheel into the future; a message due later is parked and put into the wheel again.",
         low=2,
     )
 
@@ -311,7 +319,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
 
     # transactions
     transaction_time_out: int = key(6000, "Age at which a half message is first checked.", unit="ms", low=0)
-    transaction_check_max: int = key(15, "Most checks of one half message.", low=0)
+    transaction_check_max: int = key(15, "Maximum number of checks of one half message.", low=0)
     transaction_check_interval: int = key(30_000, "Interval of the transaction check.", unit="ms", low=1)
     transaction_op_batch_interval: int = key(
         3000, "Interval at which collected ends of transactions are stored as an op message.", unit="ms", low=1
@@ -348,7 +356,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     flush_interval_commit_log: int = key(500, "Interval of flushes with ASYNC_FLUSH.", unit="ms", low=1)
     flush_commit_log_least_pages: int = key(
-        4, "Fewest dirty pages (4 KiB) that such a flush writes; it skips fewer.", low=0
+        4, "Minimum number of dirty pages (4 KiB) that such a flush writes; it skips fewer.", low=0
     )
     flush_commit_log_thorough_interval: int = key(
         10_000, "Interval at which a flush writes all dirty pages.", unit="ms", low=0
@@ -363,7 +371,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     file_reserved_time: int = key(72, "Age at which files of stored messages expire.", unit="h", low=0)
     delete_when: str = key("04", "Hours of the day (UTC) at which expired files are deleted, separated by semicolons.")
     clean_resource_interval: int = key(10_000, "Interval of the checks that delete files.", unit="ms", low=1)
-    delete_file_batch_max: int = key(10, "Most files that one check deletes.", low=1)
+    delete_file_batch_max: int = key(10, "Maximum number of files that one check deletes.", low=1)
     disk_max_used_space_ratio: int = key(
         75, "Disk usage above which every check deletes expired files; values are limited to 10 to 95.", unit="%"
     )

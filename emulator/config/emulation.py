@@ -16,21 +16,24 @@ class EmulationConfig(Config):
 
     store_max_bytes: int = key(
         512 * 1024 * 1024,
-        "Most bytes that a broker stores; above it the oldest segments are deleted, as by upstream's clean-up.",
+        "Maximum number of bytes that a broker stores; above it the oldest segments are deleted, as by upstream's"
+        " clean-up.",
         unit="bytes",
         low=1024 * 1024,
     )
-    journal_max_entries: int = key(100_000, "Most entries of the journal; the oldest are discarded.", low=0)
+    journal_max_entries: int = key(
+        100_000, "Maximum number of entries of the journal; the oldest are discarded.", low=0
+    )
     journal_max_bytes: int = key(
         64 * 1024 * 1024,
-        "Most memory of the journal's entries, as estimated; the oldest are discarded.",
+        "Maximum memory of the journal's entries, as estimated; the oldest are discarded.",
         unit="bytes",
         low=0,
     )
     topic_queue_nums_max: int = key(
         16_384,
-        "Most read or write queues of a topic, and of a group's retry topic; a request for more is rejected."
-        " Upstream accepts up to 2147483647, and its views of such a topic run out of memory.",
+        "Maximum number of read or write queues of a topic, and of a group's retry topic; a request for more is"
+        " rejected. Upstream accepts up to 2147483647, and its views of such a topic run out of memory.",
         low=1,
         high=0x7FFFFFFF,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .keys import Config, key
 
 _THREADS = "Threads that serve {}."
-_CAPACITY = "Most requests that wait for one of these threads; further ones are rejected."
+_CAPACITY = "Maximum number of requests that wait for one of these threads; further ones are rejected."
 _WAIT = "Longest time that a request waits for one of these threads before it is rejected."
 
 
@@ -55,7 +55,7 @@ class RequestPoolConfig(Config):
     broker_fast_failure_enable: bool = key(True, "Requests that have waited too long are rejected.")
     os_page_cache_busy_time_out_mills: int = key(
         1000,
-        "Longest time for which a send may keep its thread; if one keeps it longer, the broker takes its disk for"
+        "Longest time for which a send may keep its thread; if one keeps it longer, the broker considers its disk"
         " too slow and rejects sends.",
         unit="ms",
     )

@@ -22,7 +22,7 @@ class ProxyConfig(AccessConfig):
     max_user_property_size: int = key(
         16 * 1024, "Largest total size of the user properties, tag and keys of a message.", unit="bytes", low=1
     )
-    user_property_max_num: int = key(128, "Most user properties of a message.", low=0)
+    user_property_max_num: int = key(128, "Maximum number of user properties of a message.", low=0)
     max_message_group_size: int = key(64, "Length that a message group must stay below.", unit="bytes", low=1)
     max_delay_time_mills: int = key(24 * _HOUR_MS, "Longest delay until a delivery timestamp.", unit="ms", low=0)
     use_delay_level: bool = key(
@@ -74,7 +74,9 @@ class ProxyConfig(AccessConfig):
     renew_schedule_period_millis: int = key(5_000, "Time after which a failed renewal is retried.", unit="ms", low=1)
 
     # settings sent to clients
-    grpc_client_producer_max_attempts: int = key(3, "Most attempts of a producer to send a message.", low=1)
+    grpc_client_producer_max_attempts: int = key(
+        3, "Maximum number of attempts of a producer to send a message.", low=1
+    )
     grpc_client_producer_backoff_initial_millis: int = key(
         10, "First delay between a producer's attempts.", unit="ms", low=0
     )
@@ -94,7 +96,7 @@ class ProxyConfig(AccessConfig):
         low=0,
     )
     transaction_data_max_num: int = key(
-        15, "Most half messages and checks of one transaction id that wait for EndTransaction.", low=1
+        15, "Maximum number of half messages and checks of one transaction id that wait for EndTransaction.", low=1
     )
 
     # requests to clients
@@ -104,18 +106,24 @@ class ProxyConfig(AccessConfig):
 
     # threads, of which none is ever short unless `grpcRequestTimes` occupies them or a broker waits for a slave
     grpc_producer_thread_pool_nums: int = key(4, "Threads that serve producers.", low=1)
-    grpc_producer_thread_queue_capacity: int = key(10_000, "Most requests that wait for one of these threads.", low=1)
+    grpc_producer_thread_queue_capacity: int = key(
+        10_000, "Maximum number of requests that wait for one of these threads.", low=1
+    )
     grpc_consumer_thread_pool_nums: int = key(4, "Threads that serve consumers.", low=1)
-    grpc_consumer_thread_queue_capacity: int = key(10_000, "Most requests that wait for one of these threads.", low=1)
+    grpc_consumer_thread_queue_capacity: int = key(
+        10_000, "Maximum number of requests that wait for one of these threads.", low=1
+    )
     grpc_route_thread_pool_nums: int = key(4, "Threads that serve queries for routes and assignments.", low=1)
-    grpc_route_thread_queue_capacity: int = key(10_000, "Most requests that wait for one of these threads.", low=1)
+    grpc_route_thread_queue_capacity: int = key(
+        10_000, "Maximum number of requests that wait for one of these threads.", low=1
+    )
     grpc_client_manager_thread_pool_nums: int = key(4, "Threads that serve heartbeats and client terminations.", low=1)
     grpc_client_manager_thread_queue_capacity: int = key(
-        10_000, "Most requests that wait for one of these threads.", low=1
+        10_000, "Maximum number of requests that wait for one of these threads.", low=1
     )
     grpc_transaction_thread_pool_nums: int = key(4, "Threads that end transactions.", low=1)
     grpc_transaction_thread_queue_capacity: int = key(
-        10_000, "Most requests that wait for one of these threads.", low=1
+        10_000, "Maximum number of requests that wait for one of these threads.", low=1
     )
 
     # transport
