@@ -230,13 +230,13 @@ ROWS: tuple[tuple[str, Step], ...] = (
     ("pop of one message", pop_one),
     ("pop of 32 messages, each", pop_many),
     ("ack", ack),
-    ("change of the invisible time", change),
+    ("change of the invisible duration", change),
     ("revive, each check point", revive),
-    ("timer set and taken back", timers),
+    ("timer scheduled and cancelled", timers),
     ("scheduler step of a millisecond with a timer", ticks),
     ("pop waits, message wakes it", wake),
     ("pop waits behind 1,000 of its group, message wakes the first", wake_in_crowd),
-    ("pop waits among 1,000 of its group until its time is over", poll_ends),
+    ("pop waits among 1,000 of its group until its timeout", poll_ends),
     ("pull waits, message wakes it", wake_pull),
     ("client with a waiting pop disconnects", leave),
 )
@@ -296,8 +296,8 @@ Measured = Callable[[int], Callable[[], float]]
 TOGETHER: tuple[tuple[str, Measured, int], ...] = (
     ("timed message fires from a crowded second", lambda number: parked.fired_together(empty(), number), parked.PARKED),
     ("half message is checked", lambda number: parked.checked(empty(), number), parked.PARKED),
-    ("client is looked at, whether it is silent", crowd.looked_at, crowd.CLIENTS),
-    ("message of a compacted topic is looked at", special_topics.looked_through, special_topics.COMPACTED),
+    ("client is checked for missing heartbeats", crowd.looked_at, crowd.CLIENTS),
+    ("message of a compacted topic is compacted", special_topics.looked_through, special_topics.COMPACTED),
 )
 
 

@@ -202,7 +202,7 @@ def reading(spark: SparkSession | None, messages: int, pull: str) -> Iterator[Wo
         return
     yield Workload(f"{what}, batch, 9 columns", messages, batch(spark, pull), 200_000)
     yield Workload(f"{what}, batch, 2 columns", messages, batch(spark, pull, TWO_COLUMNS), 500_000)
-    yield Workload(f"{what}, stream over what is there", messages, stream(spark, pull), 150_000)
+    yield Workload(f"{what}, stream over stored messages", messages, stream(spark, pull), 150_000)
 
 
 def writing(spark: SparkSession | None, messages: int) -> Iterator[Workload]:
