@@ -167,7 +167,7 @@ ROWS: tuple[tuple[str, Callable[[World, int], Work]], ...] = (
     ("timed message is sent", timed_sent),
     ("timed message fires", timed_fires),
     ("timed message is recalled", timed_recalled),
-    ("timed message is cancelled by a delete message", timed_cancelled),
+    ("timed message is cancelled by a marker message", timed_cancelled),
     ("timed message is sent to a crowded second", crowded_sent),
     ("timed message is recalled from a crowded second", crowded_recalled),
     ("recalled message is skipped", recalled_passed_over),
