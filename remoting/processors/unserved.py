@@ -19,15 +19,18 @@ from ..request.required_rights import Rights, no_rights, on_cluster, on_fields
 class Reason(Enum):
     """The reason why a code has no processor: its words on the coverage page, and a sentence."""
 
-    NO_HANDLER = "nobody, upstream neither", "upstream defines the code, but no handler for it"
+    NO_HANDLER = "no handler, as in upstream", "upstream defines the code, but no handler for it"
     OTHER_PROGRAM = (
-        "a controller or a container of brokers, upstream too",
+        "a controller or broker container of upstream only",
         "upstream serves the code in other programs than brokers and name servers",
     )
-    TO_CLIENTS = "to clients, not yet", "only a broker sends the code, to a client, over the client's own connection"
+    TO_CLIENTS = (
+        "sent to clients, not implemented",
+        "only a broker sends the code, to a client, over the client's own connection",
+    )
     BETWEEN_SERVERS = (
-        "not yet",
-        "a broker's own traffic with its slaves, its controller or its name server: brokers here share a process",
+        "not implemented",
+        "requests between a broker and its slaves, controller or name server; in the emulator they share a process",
     )
 
     def __init__(self, words: str, sentence: str) -> None:
