@@ -109,14 +109,14 @@ def table(rates: dict[str, float]) -> str:
 
 SECTION = f"""## Filters
 
-How many messages a second are decided about by a SQL92 expression of two clauses, of which the second decides. At
-least {GOAL:,}; `make bench-growth` measures it, too.
+Messages per second that a SQL92 expression of two clauses filters, where the second clause decides. The goal is at
+least {GOAL:,}; `make bench-growth` measures it as well.
 """
 
 
 def main() -> int:
     """Measure, print, and write if requested."""
-    chosen = options("Filter messages by an expression.", "a tenth of the messages", "rates")
+    chosen = options("Filter messages by an expression.", "use a tenth of the messages", "rates")
     count = MESSAGES // 10 if chosen.quick else MESSAGES
     rates = {name: measure(work(count), count) for name, work in MEASURED if chosen.only in name}
     print(table(rates))

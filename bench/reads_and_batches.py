@@ -134,9 +134,9 @@ ROWS: tuple[tuple[str, Step], ...] = (
     ("message is sent in a batch of 32", batch),
     ("message is sent in a batch of 32 that stays one record", whole_batch),
     ("message is sent back", sent_back),
-    ("message is passed over by an expression", pulled_by_an_expression),
+    ("message is skipped by an expression", pulled_by_an_expression),
     ("next message of a queue is peeked at", peeked),
     ("notification waits, message wakes it", notified),
-    ("message is viewed by its place", viewed),
+    ("message is viewed by its commit log offset", viewed),
     ("offset is searched by a time", searched),
 )

@@ -110,7 +110,7 @@ def main() -> None:
     """Print microseconds of processor time for each message, the best of five rounds."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--messages", type=int, default=20_000)
-    parser.add_argument("--profile", action="store_true", help="show where the time of the last layer goes")
+    parser.add_argument("--profile", action="store_true", help="profile the last layer")
     options = parser.parse_args()
     pieces = sends(options.messages)
     layers = {"codec": codec, "remoting layer": served(Sink()), "with the engine": served()}

@@ -127,7 +127,7 @@ def table(rows: list[tuple[str, str, str, str]]) -> str:
         f"{datetime.date.today().isoformat()}, Apache RocketMQ {REFERENCE_VERSION}, "
         f"Python {platform.python_version()}, {os.cpu_count()} cores ({cpu}); clients and servers share them.",
         "",
-        "| what | emulator | real broker | ratio |",
+        "| workload | emulator | real broker | ratio |",
         "|---|---:|---:|---:|",
         *(f"| {' | '.join(cells)} |" for cells in rows),
         "",
@@ -137,7 +137,7 @@ def table(rows: list[tuple[str, str, str, str]]) -> str:
 
 def main() -> int:
     """Measure, print, and write if requested."""
-    quick = "a tenth of the work: shows that it runs, not how fast"
+    quick = "do a tenth of the work, only to check that it runs"
     chosen = options("Compare the emulator with the real Apache broker.", quick, "workloads", runs=True)
     tables = []
     for _ in range(chosen.runs):

@@ -52,8 +52,8 @@ ROOMY = ("storeMaxBytes", str(2 << 30))
 SECTION = """## Spark
 
 `make bench-spark` reads and writes messages of 100 B in four queues through Spark, and through its client without Spark
-and JVM (`no Spark`). Pulls of 32 are what brokers give by default; those of 1,024 want brokers that are told to.
-While one server works the other is frozen.
+and JVM (`no Spark`). Brokers serve pulls of 32 by default; pulls of 1,024 require a changed configuration.
+While one server works, the other is suspended.
 """
 
 _names = (f"copies-{number}" for number in count())
@@ -202,7 +202,7 @@ def reading(spark: SparkSession | None, messages: int, pull: str) -> Iterator[Wo
         return
     yield Workload(f"{what}, batch, 9 columns", messages, batch(spark, pull), 200_000)
     yield Workload(f"{what}, batch, 2 columns", messages, batch(spark, pull, TWO_COLUMNS), 500_000)
-    yield Workload(f"{what}, stream over what is there", messages, stream(spark, pull), 150_000)
+    yield Workload(f"{what}, stream over stored messages", messages, stream(spark, pull), 150_000)
 
 
 def writing(spark: SparkSession | None, messages: int) -> Iterator[Workload]:
@@ -361,12 +361,12 @@ def document(messages: int, only: str) -> str:
         large_count = messages * 4
         small, large = memory(large_count)
         lines += [
-            f"The first row is there {first.usual:.1f} s after the interpreter starts, at most 10; {first.new:.1f} s "
-            f"in the first session of a machine, and {first.making:.1f} s in the second, beside which the archive of "
-            "classes is made. A Python worker held at most "
+            f"The first row arrives {first.usual:.1f} s after the interpreter starts (limit: 10 s); "
+            f"after {first.new:.1f} s in the first session of a machine, and after {first.making:.1f} s in the second, "
+            "which builds the archive of classes meanwhile. A Python worker held at most "
             f"{small:.0f} MiB while {large_count // 10:,} messages were read, and {large:.0f} MiB while "
-            f"{large_count:,} were. A batch of one message takes {of_batch:.2f} s, a stream {of_stream:.2f} s: "
-            "as much is in each of the times above.",
+            f"{large_count:,} were. A batch of one message takes {of_batch:.2f} s, a stream {of_stream:.2f} s; "
+            "each time above includes this.",
             "",
         ]
     return "\n".join(lines)
@@ -374,7 +374,7 @@ def document(messages: int, only: str) -> str:
 
 def main() -> int:
     """Measure, print, and write if requested."""
-    quick = "a tenth of the work: shows that it runs, not how fast"
+    quick = "do a tenth of the work, only to check that it runs"
     chosen = options("Compare the Spark connector with its client alone.", quick, "workloads")
     text = document(MESSAGES // 10 if chosen.quick else MESSAGES, chosen.only)
     print(text)

@@ -111,9 +111,9 @@ def woken(world: World, count: int) -> Work:
 
 
 ROWS: tuple[tuple[str, Step], ...] = (
-    ("message is sent, and a slave has it", sent),
-    ("timed message is sent, and a slave has it", timed),
-    ("message is given to a slave that was away", caught_up),
+    ("message is sent and copied to a slave", sent),
+    ("timed message is sent and copied to a slave", timed),
+    ("message is copied to a restarted slave", caught_up),
     ("message is pulled from a slave", pulled),
     ("pull waits at a slave, message wakes it", woken),
 )

@@ -122,9 +122,9 @@ def marked(module: ModuleType, mark: str) -> list[Marked]:
             continue
         sentence = " ".join((function.__doc__ or "").split())
         if not sentence.endswith("."):
-            raise CaseError(f"{noun}.{function.__name__} has no sentence: its docstring says the behaviour")
+            raise CaseError(f"{noun}.{function.__name__} has no sentence; state the behavior in its docstring")
         if not getattr(function, mark).source:
-            raise CaseError(f"{noun}.{function.__name__} has no source: name the class and method of upstream")
+            raise CaseError(f"{noun}.{function.__name__} has no source; name the class and method of upstream")
         found.append((noun, sentence, function, getattr(function, mark)))
     return found
 

@@ -117,14 +117,14 @@ def parser() -> Parser:
         type=_count("--jobs", "number of jobs"),
         default=os.cpu_count() or 2,
         metavar="N",
-        help="run N cases at once, not counting waiting ones (default: number of processors)",
+        help="run N cases concurrently, not counting waiting ones (default: number of processors)",
     )
     running.add_argument(
         "--attempts",
         type=_count("--attempts", "number of attempts"),
         default=1,
         metavar="N",
-        help="run an unexpected outcome up to N times; on the emulator, scenarios only (default 1)",
+        help="try a case with an unexpected outcome up to N times; on the emulator, scenarios only (default 1)",
     )
     running.add_argument(
         "--repeated-max",
@@ -150,13 +150,13 @@ def parser() -> Parser:
         "--sdk", metavar="NAME,...", help=f"build only these drivers: {', '.join(registry.names())} (default: all)"
     )
     building.add_argument(
-        "--apache", action="append", metavar="VERSION", help="download the jars of this version, too; may be repeated"
+        "--apache", action="append", metavar="VERSION", help="also download the jars of this version; may be repeated"
     )
     building.set_defaults(run=_build)
-    reporting = commands.add_parser("report", help="join files of `run --json` to one page")
+    reporting = commands.add_parser("report", help="combine files of `run --json` into one page")
     reporting.add_argument("files", type=Path, nargs="+", metavar="FILE")
     reporting.add_argument("--report", type=Path, required=True, metavar="DIR", help="write the page to DIR/index.html")
-    reporting.add_argument("--junit", type=Path, metavar="FILE", help="write the outcomes as JUnit XML, too")
+    reporting.add_argument("--junit", type=Path, metavar="FILE", help="also write the outcomes as JUnit XML")
     reporting.set_defaults(run=_report)
     return parser
 
@@ -232,7 +232,7 @@ def _run(options: argparse.Namespace) -> int:
     _write(run, targets, options)
     if options.record_expected is not None:
         count = expected.put(run.outcomes, run.date).write(options.record_expected)
-        print(f"{options.record_expected}: {count} deviations; say in each `reason` why it is one")
+        print(f"{options.record_expected}: {count} deviations; state the cause of each in its `reason`")
         return EXPECTED if not run.problem and not run.interrupted else UNEXPECTED
     if options.record:
         return _record(run, targets, truth)
@@ -274,7 +274,7 @@ def _record(run: Run, targets: Sequence[Target], truth: Truth) -> int:
         print(f"{name}: {len(ids)} records changed")
         for id_ in ids:
             print(f"  {id_}")
-    print("`make pages` takes them over into docs/")
+    print("run `make pages` to update docs/")
     return EXPECTED if not run.problem and not run.interrupted else UNEXPECTED
 
 

@@ -86,7 +86,7 @@ class Scenario:
         if sdk in mark.without:
             return mark.without[sdk]
         if mark.protocol is not None and hello["protocol"] != mark.protocol:
-            return f"is for SDKs of the {mark.protocol} protocol"
+            return f"the scenario is for SDKs of the {mark.protocol} protocol"
         lacking = [f"verb {each}" for each in sorted(mark.verbs - set(hello["verbs"]))]
         lacking += [f"mode {each}" for each in sorted(mark.modes - set(hello.get("modes", ())))]
         lacking += [f"outcome {each}" for each in sorted(mark.outcomes - set(hello.get("outcomes", ())))]

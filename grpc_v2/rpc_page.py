@@ -14,20 +14,20 @@ from .services import RPCS
 _HEAD = """\
 # RPCs
 
-Every RPC of `apache.rocketmq.v2.MessagingService` that the proxy of Apache RocketMQ 5.3.3 registers, and what the
-emulator does with it. This page is made from the table of RPCs by
+All RPCs of `apache.rocketmq.v2.MessagingService` that the proxy of Apache RocketMQ 5.3.3 registers, and how the
+emulator handles them. This page is generated from the table of RPCs by
 `python -m rocketmq_testkit.grpc_v2.rpc_page > docs/rpcs.md`.
 
-Results travel as a Status inside an answer whose gRPC status is OK; the last column lists the codes besides OK, with
-upstream's texts. Telemetry ends a stream with a gRPC status instead (INVALID_ARGUMENT, INTERNAL). Methods that are not
-listed, `Admin` among them, are answered UNIMPLEMENTED, as upstream answers them.
+A result is a Status inside a response whose gRPC status is OK. The last column lists the codes other than OK; their
+texts are upstream's. Telemetry ends its stream with a gRPC status instead (INVALID_ARGUMENT, INTERNAL). Methods that
+are not listed, such as those of `Admin`, return UNIMPLEMENTED, as in upstream.
 """
 
 _DIFFERENCES = """\
 ## Deliberate differences
 
-Where upstream's way only harms, the emulator goes another one whatever its configuration. All other differences are
-configuration keys with upstream's behaviour as their default (`docs/config-keys.md`).
+The emulator never has these defects of upstream, whatever its configuration. All other differences are configuration
+keys with upstream's behavior as their default (`docs/config-keys.md`).
 """
 
 
@@ -37,7 +37,7 @@ def page() -> str:
 
 
 def _table() -> Iterator[str]:
-    yield "| RPC | kind | what it does | asks the engine | codes besides OK |"
+    yield "| RPC | kind | purpose | engine operations | codes other than OK |"
     yield "|---|---|---|---|---|"
     for rpc in RPCS:
         operations = ", ".join(operation.__name__ for operation in rpc.operations)
@@ -49,7 +49,7 @@ def _codes(rpc: Rpc) -> str:
 
 
 def _differences() -> Iterator[str]:
-    yield "| where | upstream | here |"
+    yield "| where | upstream | emulator |"
     yield "|---|---|---|"
     for difference in DEVIATIONS:
         yield f"| {difference.where} | {difference.upstream} | {difference.here} |"

@@ -23,20 +23,20 @@ from .wire.ext_fields import Header
 INTRODUCTION = """\
 # Request codes
 
-Every request code of Apache RocketMQ 5.3.3 and what the emulator does with it. This page is made from the request
+All request codes of Apache RocketMQ 5.3.3, and how the emulator handles them. This page is generated from the request
 table by `python -m rocketmq_testkit.remoting.request_code_page > docs/request-codes.md`.
 
-Fields are the request's ext fields: a plain name is a text, `:i` is a 32-bit and `:l` a 64-bit number, `:b` a truth
-value; `!` marks those without which the request is answered code 1, as upstream's handler fails without them. A code
-that is not emulated yet is answered code 3 with a remark that names it. Codes that upstream names but handles nowhere,
-or in other programs than brokers and name servers, are answered like unknown ones: code 3.
+Fields are the ext fields of the request: a plain name is a string, `:i` a 32-bit number, `:l` a 64-bit number and `:b`
+a boolean. `!` marks required fields: without one, the response has code 1, because upstream's handler fails. For a code
+that is not emulated yet, the response has code 3 and a remark that names the code. Codes that no broker or name server
+of upstream handles are unknown codes: the response has code 3.
 """
 
 DIFFERENCES = """
 ## Deliberate differences
 
-These differences from 5.3.3 have no configuration key. Limits keep one client from using up the memory of the process;
-the other rows concern values that no SDK sends.
+These differences from 5.3.3 have no configuration key. Limits protect the memory of the process; the other rows concern
+values that no SDK sends.
 
 | where | 5.3.3 | emulator |
 |---|---|---|
@@ -52,10 +52,10 @@ def page() -> str:
     rows = [_row(code, served.get(code), pushed.get(code)) for code in sorted(RequestCode)]
     upstream = len(RequestCode) - len(HANDLED_ELSEWHERE)
     counts = (
-        f"{len(served)} of the {upstream} codes that upstream's brokers and name servers handle are served,"
-        f" {len(pushed)} are sent to clients.\n"
+        f"{len(served)} of the {upstream} codes that upstream's brokers and name servers handle are served."
+        f" Brokers send {len(pushed)} codes to clients.\n"
     )
-    head = "| code | name | who | operation | fields |\n|---|---|---|---|---|\n"
+    head = "| code | name | handled by | operation | fields |\n|---|---|---|---|---|\n"
     differences = [f"| {each.where} | {each.upstream} | {each.here} |\n" for each in DEVIATIONS]
     return f"{INTRODUCTION}\n{counts}\n{head}{''.join(rows)}{DIFFERENCES}{''.join(differences)}"
 
@@ -72,15 +72,15 @@ def _row(code: RequestCode, processor: Processor | None, effect: str | None) -> 
         fields = ", ".join(_fields(processor.header))
         return f"| {code:d} | {code.name} | {processor.role.value} | {processor.operation.__name__} | {fields} |\n"
     if effect is not None:
-        kind = "answered" if code in QUESTIONS else "oneway"
-        return f"| {code:d} | {code.name} | to clients, {kind} | {effect} | |\n"
+        kind = "with response" if code in QUESTIONS else "oneway"
+        return f"| {code:d} | {code.name} | sent to clients, {kind} | {effect} | |\n"
     if code in WITHOUT_UPSTREAM_HANDLER:
-        return f"| {code:d} | {code.name} | nobody, upstream neither | | |\n"
+        return f"| {code:d} | {code.name} | no handler, as in upstream | | |\n"
     if code in OF_CONTROLLERS_AND_CONTAINERS:
-        return f"| {code:d} | {code.name} | a controller or a container of brokers, upstream too | | |\n"
+        return f"| {code:d} | {code.name} | a controller or broker container of upstream only | | |\n"
     if code in BROKER_TO_CLIENT:
-        return f"| {code:d} | {code.name} | to clients, not yet | | |\n"
-    return f"| {code:d} | {code.name} | not yet | | |\n"
+        return f"| {code:d} | {code.name} | sent to clients, not implemented | | |\n"
+    return f"| {code:d} | {code.name} | not implemented | | |\n"
 
 
 def _fields(header: type[Header]) -> Iterator[str]:

@@ -149,7 +149,7 @@ def pytest(report: str, *words: str, python: Path | None = None, workers: str = 
     file = REPORTS / f"{report}.xml"
     call(command, f"--junitxml={file}", *parallel, *words, cwd=cwd)
     if not file.is_file():
-        raise StageFailed(f"{report} has left no report: nobody knows what it ran")
+        raise StageFailed(f"{report} has written no report; its tests are unknown")
 
 
 def environment(wanted: environments.Environment) -> Path:
@@ -315,14 +315,14 @@ def run_libraries() -> None:
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage("system", "programs of the machine", run_system, 10, needed=True),
+    Stage("system", "programs that the build requires", run_system, 10, needed=True),
     Stage("lint", "ruff", run_lint, 5),
     Stage("types", "mypy --strict", run_types, 25),
     Stage("drivers", "SDK drivers", run_drivers, 10, needed=True),
     Stage("tests", "all tests without outside clients", run_tests, 300),
-    Stage("alone", "tests that need the machine for themselves", run_alone, 65),
+    Stage("alone", "tests that need an idle machine", run_alone, 65),
     Stage("demo", "the example application", run_demo, 15),
-    Stage("meanwhile", "the image's base and other environments, made beside the next stages", run_meanwhile, 1),
+    Stage("meanwhile", "the image's base and other environments, built during the next stages", run_meanwhile, 1),
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 435),
     Stage("clients", "real SDKs", run_clients, 295),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 230),
@@ -400,7 +400,7 @@ def conclude(results: Sequence[Result], seconds: float, limit: float | None = No
         print(line)
     bugs = BUGS.read_text(encoding="utf-8") if BUGS.is_file() else ""
     if bugs:
-        print(f"BUGS of the emulator's own were reported:\n{bugs}")
+        print(f"BUGS of the emulator were reported:\n{bugs}")
     in_time = limit is None or seconds <= limit
     if not in_time:
         print(f"TOO SLOW: {seconds:.0f} s, at most {limit:.0f} s")

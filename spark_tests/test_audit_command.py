@@ -62,7 +62,7 @@ def test_what_counts_as_a_failure_is_told(tmp_path: Path) -> None:
     done = run(tmp_path / "journal.jsonl", "--fail-on", "lost,unexpected")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (
         SOUND,
-        "4 events, 1 messages for groups: nothing is wrong",
+        "4 events, 1 messages for groups: no problems",
     )
 
 

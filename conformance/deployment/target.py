@@ -124,15 +124,15 @@ class Place(ABC):
 
     def restart(self) -> None:
         """Restart it gracefully on the same addresses. Raises TargetError."""
-        raise TargetError("this place cannot be restarted")
+        raise TargetError("this broker cannot be restarted")
 
     def stop(self) -> None:
         """Stop it gracefully until `start`; its name server keeps running. Raises TargetError."""
-        raise TargetError("this place cannot be stopped")
+        raise TargetError("this broker cannot be stopped")
 
     def start(self) -> None:
         """Start it again on the same addresses, with its stored data. Raises TargetError."""
-        raise TargetError("this place cannot be started")
+        raise TargetError("this broker cannot be started")
 
     @contextmanager
     def away(self) -> Iterator[None]:
@@ -145,7 +145,7 @@ class Place(ABC):
 
     def crash(self) -> None:
         """Kill its process, which writes nothing more, and restart it. Raises TargetError."""
-        raise TargetError("this place cannot be crashed")
+        raise TargetError("this broker cannot be crashed")
 
     @property
     def jumps(self) -> bool:

@@ -74,9 +74,7 @@ def require_tools(recipe: Recipe, *names: str) -> None:
     missing = [name for name in names if shutil.which(name) is None]
     if missing:
         advice = {tool.name: tool.get for tool in recipe.tools}
-        wanted = "; ".join(
-            f"{name} is not installed: {advice.get(name, 'it belongs to the build')}" for name in missing
-        )
+        wanted = "; ".join(f"{name} is not installed: {advice.get(name, 'the build requires it')}" for name in missing)
         raise BuildError(f"the {recipe.name} driver cannot be built or started. {wanted}")
 
 

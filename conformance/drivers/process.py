@@ -242,7 +242,7 @@ class Driver(Closing):
             else:
                 return
             count = len(self._events)
-        problem = "ended" if self._ended else f"did not bring the awaited event within {timeout:g} s"
+        problem = "ended" if self._ended else f"did not send the expected event within {timeout:g} s"
         raise self._failure(f"{problem} ({count} events)")
 
     # --- end
@@ -321,7 +321,7 @@ class Driver(Closing):
             waiting, self._waiting = self._waiting, {}
         for verb, future in waiting.values():
             if verb != "exit":
-                future.set_exception(self._failure(f"ended before it answered {verb}"))
+                future.set_exception(self._failure(f"exited before it answered {verb}"))
 
     def _failure(self, problem: str) -> DriverFailure:
         code = self._process.poll()

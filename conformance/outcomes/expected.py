@@ -64,7 +64,7 @@ class Expected:
         if outcome.verdict is Verdict.DIFFERS and entry.get("seen") == comparable(outcome.notes):
             return replace(outcome, verdict=Verdict.DELIBERATE, reason=reason)
         if outcome.verdict is Verdict.SAME:
-            reason = f"listed as a deviation in {self._source}, but there is none: take it out"
+            reason = f"listed as a deviation in {self._source}, but the outcome is as recorded: remove it"
             return replace(outcome, verdict=Verdict.STALE, reason=reason)
         return outcome
 

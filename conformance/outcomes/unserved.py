@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode as Code
 
-_SEVERAL = "a broker's own traffic with its slaves, its controller or its name server: brokers here share a process"
+_SEVERAL = "requests between a broker and its slaves, controller or name server; in the emulator they share a process"
 
 UNSERVED: Mapping[tuple[Code, ...], str] = {
     (
@@ -26,21 +26,27 @@ UNSERVED: Mapping[tuple[Code, ...], str] = {
 """Request codes that upstream handles and the emulator rejects as unknown, with the reason."""
 
 UNCOMPARED: Mapping[str, str] = {
-    "the proxy's port for remoting clients": "the emulator has none: remoting clients are answered by the broker",
-    "gRPC's channelz": "a door for those who debug upstream's gRPC library; no SDK opens it",
-    "whether a notice (40) precedes the answer to its heartbeat": "it does, here too; cases see what came in the end",
-    "which of several pops at once finds the queue locked": "a race between upstream's threads; here there is one",
-    "which earlier offsets a message about ends of transactions repeats": "a race between two of upstream's threads",
-    "what counters of times (315) add up to": "nothing takes any time here; that they are there is held",
-    "how many figures a rate has": "3 or 2 with a blank, as its rounds of measuring fall; that all are numbers is held",
-    "orders in which SDKs of remoting clients ask at their start": "clients decide; scenarios hold what becomes of it",
+    "the proxy's port for remoting clients": "the emulator has no such port; remoting clients connect to the broker",
+    "gRPC's channelz": "a debugging service of upstream's gRPC library; no SDK uses it",
+    "order of a notification (40) and the response to the heartbeat that caused it": (
+        "the emulator sends the notification first as well; cases compare only the final state"
+    ),
+    "which of several concurrent pops finds the queue locked": (
+        "a race between upstream's threads; the emulator has one thread"
+    ),
+    "which earlier offsets an op message repeats": "a race between two of upstream's threads",
+    "sums of the latency counters (315)": "durations are 0 on the emulator; cases compare only that they are present",
+    "number of figures of a rate": (
+        "two or three, depending on upstream's sampling; cases compare only that all are numbers"
+    ),
+    "order of the requests of remoting SDKs at their start": "clients decide it; scenarios compare only the result",
 }
 """Observations of real brokers that no case checks, with the reason."""
 
 
 def rows() -> Iterator[str]:
     """Yield the lines of the Markdown table."""
-    yield "| what | why not |"
+    yield "| observation | reason |"
     yield "|---|---|"
     for codes, reason in UNSERVED.items():
         yield f"| {', '.join(f'{code:d} {code.name}' for code in codes)} | {reason} |"

@@ -63,7 +63,7 @@ def _summary(content: Document) -> Iterator[str]:
     verdicts = sorted({each["verdict"] for each in content["outcomes"]}, key=_severity)
     yield '<table class="summary"><thead><tr><th>target</th><th>compared with</th><th>as expected</th>'
     yield "".join(f"<th>{escape(each)}</th>" for each in verdicts)
-    yield "<th>otherwise than the reference version</th><th>seconds, summed</th></tr></thead><tbody>"
+    yield "<th>as recorded, but unlike the reference version</th><th>seconds in total</th></tr></thead><tbody>"
     for target in content["targets"]:
         mine = [each for each in content["outcomes"] if each["target"] == target["name"]]
         counts = Counter(each["verdict"] for each in mine)
@@ -81,7 +81,7 @@ def _summary(content: Document) -> Iterator[str]:
         seconds = sum(each["seconds"] for each in mine)
         yield f'<td class="number">{other or ""}</td><td class="number">{seconds:.1f}</td></tr>'
     yield "</tbody></table>"
-    yield '<p class="filter"><label><input type="checkbox" id="only"> only what was not expected</label>'
+    yield '<p class="filter"><label><input type="checkbox" id="only"> only unexpected outcomes</label>'
     yield ' <label>find <input type="search" id="find" placeholder="part of a name or sentence"></label></p>'
 
 
@@ -185,7 +185,7 @@ def _details(content: Document) -> Iterator[str]:
         if "seen" in each:
             left_side = each.get("reference") if each["expected"] and "reference" in each else truth
             recorded = [] if left_side is None else left_side["seen"]
-            about = "nothing is recorded"
+            about = "no record"
             if left_side is not None:
                 about = f"recorded from {left_side['version']} on {left_side['date']}"
             yield f'<table class="sides"><thead><tr><th>{escape(about)}</th><th>seen</th></tr></thead><tbody>'
@@ -206,6 +206,6 @@ def _side_by_side(recorded: list[Any], seen: list[Any]) -> Iterator[tuple[Any, A
 
 def _note(note: Any) -> str:
     if note is None:
-        return "<i>nothing</i>"
+        return "<i>none</i>"
     value = json.dumps(note[1], ensure_ascii=False, indent=1, sort_keys=True)
     return f"<b>{escape(note[0])}</b><pre>{escape(value)}</pre>"

@@ -42,24 +42,24 @@ class Terminal:
         for name in run.targets:
             verdicts = Counter(each.verdict for each in run.outcomes if each.target == name)
             counts = ", ".join(f"{verdicts[verdict]} {verdict.value}" for verdict in Verdict if verdicts[verdict])
-            self._print(f"{name}: {counts or 'nothing was run'}")
+            self._print(f"{name}: {counts or 'no outcomes'}")
             for each in (each for each in run.outcomes if each.target == name and each.earlier):
-                self._print(f"  {each.id}: {each.verdict.value} {each.reason}; before:")
+                self._print(f"  {each.id}: {each.verdict.value} {each.reason}; earlier attempts:")
                 for line in "\n".join(each.earlier).splitlines():
                     self._print(f"    {line}")
             for line in run.likely_causes.get(name, []):
-                self._print(f"  the broker has {line}: the likely cause of what differs")
+                self._print(f"  the broker has {line}: the likely cause of the differences")
             otherwise = [each.id for each in run.outcomes if each.target == name and each.otherwise]
             if otherwise:
-                self._print(f"  {len(otherwise)} of them as recorded for this version, other than the reference:")
+                self._print(f"  {len(otherwise)} of them as recorded for this version, unlike the reference version:")
                 for id_ in otherwise:
                     self._print(f"    {id_}")
         if run.too_many_repeated:
-            self._print(f"{run.repeated} scenarios needed another attempt, at most {run.repeated_max} may")
+            self._print(f"{run.repeated} outcomes needed another attempt; at most {run.repeated_max} are allowed")
         if run.problem:
             self._print(f"the run ended early: {run.problem}")
         if run.interrupted:
-            self._print("interrupted; what is shown was found before")
+            self._print("interrupted; the outcomes up to then are shown")
         self._print(
             f"{len(run.outcomes)} outcomes in {run.seconds:.1f} s: {'as expected' if run.good else 'NOT as expected'}"
         )

@@ -119,7 +119,7 @@ def ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, crews:
         return None
     if truth.of(target.truth, *truth_of(scenario.id_with(sdk))) is not None:
         # A driver that lost a verb must not shrink the matrix silently.
-        return none(Verdict.ERROR, f"{obstacle}, and yet there is a record of it")
+        return none(Verdict.ERROR, f"{obstacle}, but a record exists")
     return none(Verdict.NOT_APPLICABLE, obstacle)
 
 

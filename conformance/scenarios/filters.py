@@ -61,7 +61,7 @@ _SIZED: Sequence[tuple[str, Fields]] = [
     ("last", {"props": {"colour": "red", "size": "31"}}),
 ]
 _RED_OR_TAGGED = {"expr": "(colour = 'red' AND size > 5) OR TAGS = 'x'", "type": "SQL92"}
-_NO_SQL = "its subscriptions take tags only"
+_NO_SQL = "its subscriptions support tags only"
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", verbs={"send"}, without={"cpp": _NO_SQL})
@@ -159,7 +159,7 @@ def an_expression_of_a_popping_consumer(s: Stage) -> None:
 @scenario(
     "PullMessageProcessor.processRequest",
     verbs={"lite", "poll"},
-    without={"cpp": _NO_SQL, "go-remoting": "its pull consumer asks by the expression as if that were a tag"},
+    without={"cpp": _NO_SQL, "go-remoting": "its pull consumer sends the expression as a tag"},
 )
 def an_expression_of_a_lite_consumer(s: Stage) -> None:
     """A polling consumer with an SQL92 expression receives the messages whose properties satisfy it."""

@@ -77,8 +77,12 @@ def two_concurrent_consumers(s: Stage) -> None:
     "ConsumeMessageOrderlyService.lockMQPeriodically",
     modes={"orderly"},
     without={
-        "go-remoting": "who joins waits a minute for the end of a lock; queue_locks shows who leaves",
-        "cpp": "who stays waits a minute for the end of a lock; queue_locks shows who joins",
+        "go-remoting": (
+            "a consumer that joins waits a minute until a queue lock expires; queue_locks shows a consumer that leaves"
+        ),
+        "cpp": (
+            "a remaining consumer waits a minute until a queue lock expires; queue_locks shows a consumer that joins"
+        ),
     },
 )
 def two_orderly_consumers(s: Stage) -> None:

@@ -27,7 +27,7 @@ def _made(s: Stage) -> str:
     modes={"concurrent"},
     protocol="remoting",
     settings=LIGHT,
-    without={"go-remoting": "its listener is given nothing of a light queue, in front of 5.3.3 as well"},
+    without={"go-remoting": "its listener receives no messages of a light queue, with 5.3.3 as well"},
 )
 def a_light_queue_is_consumed(s: Stage) -> None:
     """A push consumer of a light queue receives the messages that name it, with their original topic and offset."""

@@ -26,8 +26,8 @@ TICK_SECONDS = 0.5
 _CONCURRENT_LIMIT_MS = 60_000
 _POP_LIMIT_MS = 5000
 """Shortest consume timeouts of the Java SDK: whole minutes for a concurrent consumer, 5 s for a popping one."""
-_NO_LIMIT = "its listeners may take as long as they like"
-_NO_RETRY = "it never tries a failed message of an ordered group again"
+_NO_LIMIT = "it has no consume timeout"
+_NO_RETRY = "it never retries a failed message of an ordered group"
 
 
 def _history(consumer: Consumer) -> list[list[object]]:

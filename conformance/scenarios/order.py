@@ -96,7 +96,7 @@ def the_invisible_time_of_an_ordered_message_is_changed(s: Stage) -> None:
 @scenario(
     "ConsumeMessageOrderlyService.processConsumeResult",
     modes={"orderly"},
-    without={"node": "it never tries a failed message of an ordered group again"},
+    without={"node": "it never retries a failed message of an ordered group"},
 )
 def a_failed_message_comes_again(s: Stage) -> None:
     """A message that an orderly push consumer fails once is redelivered, in order if the SDK waits."""
@@ -111,8 +111,8 @@ def a_failed_message_comes_again(s: Stage) -> None:
     "ConsumeMessageOrderlyService.checkReconsumeTimes",
     modes={"orderly"},
     without={
-        "node": "it never tries a failed message of an ordered group again",
-        "cpp": "it has no limit of attempts",
+        "node": "it never retries a failed message of an ordered group",
+        "cpp": "it does not limit delivery attempts",
     },
 )
 def a_message_that_always_fails_is_skipped(s: Stage) -> None:

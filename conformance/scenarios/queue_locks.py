@@ -15,8 +15,10 @@ SECONDS = 120.0
 _JAVA = dict.fromkeys(
     ("java-remoting", "java-remoting-4.9"), "groups.two_orderly_consumers shows both, leaving and joining"
 )
-KEEPS_ITS_LOCKS = "its rebalance gives no lock back: who joins waits a minute for the end of the lock"
-FORGETS_THE_FIRST = "its shutdown gives no lock of a broker's first queue back: who stays waits a minute for its end"
+KEEPS_ITS_LOCKS = "its rebalance does not unlock queues, so a consumer that joins waits a minute until the lock expires"
+FORGETS_THE_FIRST = (
+    "its shutdown does not unlock a broker's first queue, so a remaining consumer waits a minute until the lock expires"
+)
 
 
 @scenario(

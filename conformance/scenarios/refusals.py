@@ -36,7 +36,7 @@ def topics_with_illegal_names(s: Stage) -> None:
 @scenario(
     "Validators.checkGroup",
     verbs={"send"},
-    without={"node": "it waits for ever for the settings that the proxy refuses"},
+    without={"node": "it waits without a timeout for settings that the proxy rejects"},
 )
 def a_consumer_group_with_an_illegal_name(s: Stage) -> None:
     """A consumer of a group with an exclamation mark in its name is rejected."""

@@ -53,7 +53,7 @@ def a_popping_consumer_comes_back(s: Stage) -> None:
 @scenario(
     "LocalFileOffsetStore.persistAll",
     modes={"broadcast"},
-    without={"cpp": "made again in one process, its broadcasting consumer is given nothing for a minute"},
+    without={"cpp": "its broadcasting consumer, created again in the same process, receives no messages for a minute"},
 )
 def a_broadcast_consumer_comes_back(s: Stage) -> None:
     """A broadcasting consumer that is created again in the same home directory finds its offsets in a file there."""

@@ -52,7 +52,7 @@ def _see_calls(s: Stage, consumer: Consumer) -> None:
     "AbstractSendMessageProcessor.consumerSendMsgBack",
     modes={"concurrent"},
     passes=True,
-    without={"cpp": "it has no limit of attempts"},
+    without={"cpp": "it does not limit delivery attempts"},
 )
 def a_message_ends_in_the_dead_letter_queue(s: Stage) -> None:
     """A message that fails once more than the group allows goes to the group's dead letter queue."""
@@ -98,7 +98,7 @@ def _see_failures(s: Stage, topic: str, group: str, *, ticks: bool = False) -> N
     protocol="remoting",
     settings=SHORT_LEVELS,
     passes=True,
-    without={"cpp": "it has no limit of attempts"},
+    without={"cpp": "it does not limit delivery attempts"},
 )
 def a_message_dies_after_sixteen_retries(s: Stage) -> None:
     """A message that always fails is delivered seventeen times with rising attempts, then is a dead letter."""
@@ -130,8 +130,8 @@ def a_message_dies_after_sixteen_retries_by_a_policy(s: Stage) -> None:
     settings=SHORT_LEVELS,
     passes=True,
     without={
-        "go-remoting": "it cannot read records of the second form",
-        "cpp": "it takes records of the second form for something else",
+        "go-remoting": "it cannot decode messages of record version 2",
+        "cpp": "it misreads messages of record version 2",
     },
 )
 def a_message_is_failed_by_a_group_of_a_long_name(s: Stage) -> None:
@@ -164,7 +164,7 @@ def a_popped_message_is_failed(s: Stage) -> None:
     modes={"concurrent"},
     protocol="grpc",
     passes=True,
-    without={"node": "it lets what it fails come again at once, whatever the policy"},
+    without={"node": "it makes a failed message visible again at once, whatever the retry policy"},
 )
 def a_message_is_tried_by_a_growing_policy(s: Stage) -> None:
     """A message that always fails is delivered equally often with a policy of growing intervals."""
@@ -177,8 +177,8 @@ def a_message_is_tried_by_a_growing_policy(s: Stage) -> None:
     settings=SHORT_LEVELS,
     passes=True,
     without={
-        "cpp": "it has no limit of attempts",
-        "go-remoting": "what comes again is for its listener of the message's first topic, which it does not have",
+        "cpp": "it does not limit delivery attempts",
+        "go-remoting": "it passes a redelivered message to the listener of its original topic, which does not exist",
     },
 )
 def a_dead_letter_is_read_and_fails(s: Stage) -> None:

@@ -226,7 +226,7 @@ def _until_copied(s: Stage, topic: str, count: int) -> None:
     capabilities=AWAY,
     settings=SLAVE,
     alone=True,
-    without={"go-remoting": "it asks none but the master where its group was"},
+    without={"go-remoting": "it queries the group's offset only at the master"},
 )
 def who_starts_while_the_master_is_away_is_given_what_the_slave_has(s: Stage) -> None:
     """A new group's consumer that starts while the master is stopped receives all messages from the slave."""

@@ -20,8 +20,10 @@ LOOKS_RARELY = dict.fromkeys(
     ("go-remoting", "go-grpc", "node"),
     "it looks for routes every half a minute; what it makes of a move is seen between two producers",
 )
-STAYS = "its consumer goes on asking the first broker, for longer than a minute"
-CHANCE = "it begins at the end of what it takes for another queue, whenever it finds it: what it is given is chance"
+STAYS = "its consumer keeps pulling from the first broker for more than a minute"
+CHANCE = (
+    "it starts a moved queue at the end, as a new queue, whenever it finds it, so the messages that it receives vary"
+)
 
 
 def _made(s: Stage, parts: Mapping[int, Sequence[Part]]) -> str:

@@ -9,7 +9,7 @@ from ..sdk.stage import Stage, stable
 @scenario(
     "RebalanceImpl.doRebalance",
     verbs={"send"},
-    without={"node": "two topics at its start hang this SDK now and then, whatever answers"},
+    without={"node": "it sometimes hangs if it starts with two topics, with any broker"},
 )
 def one_consumer_of_two_topics(s: Stage) -> None:
     """A consumer that is subscribed to two topics receives the messages of both."""

@@ -63,7 +63,7 @@ class Crew:
         """Return a driver process, started on first use. Raises BuildError, DriverFailure."""
         with self._changing:
             if self._closed:
-                raise DriverFailure(f"the {self.sdk} driver is not started any more: the run is over")
+                raise DriverFailure(f"the {self.sdk} driver is not started: the run is over")
             if number not in self._processes:
                 self._processes[number] = start(self.sdk, self._addresses)
             return self._processes[number]

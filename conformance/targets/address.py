@@ -51,7 +51,7 @@ class AddressTarget(Target):
         self._wait_seconds = wait_seconds
         self.truth = version or REFERENCE_VERSION
         if version is None:
-            self.unrecordable = "nobody says which version runs there; add version=V if it is Apache's own, unchanged"
+            self.unrecordable = "its version is unknown; add version=V if it is an unchanged Apache RocketMQ"
         self.capabilities = frozenset({Capability.ADMIN}) if admin else frozenset()
         self.access = access
         self._place = AddressPlace(access, lambda seconds: self.sleep(seconds))
@@ -68,7 +68,7 @@ class AddressTarget(Target):
             except TargetError as error:
                 if time.monotonic() >= end:
                     waited = f", {self._wait_seconds:g} s long" if self._wait_seconds else ""
-                    raise TargetError(f"{error}{waited}; wait=SECONDS waits for a broker that starts") from error
+                    raise TargetError(f"{error}{waited}; wait=SECONDS waits until a broker has started") from error
             time.sleep(POLL_SECONDS)
 
     def check(self) -> None:
@@ -90,7 +90,7 @@ class AddressTarget(Target):
     def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
         """Lend the only deployment. Raises TargetError for `settings` or `alone`."""
         if settings or alone:
-            raise TargetError(f"{self.name} is as it is: it cannot be configured or had alone")
+            raise TargetError(f"{self.name}: the suite cannot configure this broker or use it exclusively")
         yield self._place
 
 

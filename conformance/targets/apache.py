@@ -333,7 +333,7 @@ class ApacheBroker:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             _kill(process)  # a state after this kill must not be mistaken for that of a graceful shutdown
-            text = f"Apache RocketMQ {self.version} did not stop in order within {STOP_SECONDS:g} s"
+            text = f"Apache RocketMQ {self.version} did not shut down gracefully within {STOP_SECONDS:g} s"
             raise TargetError(f"{text}:\n{self.log_tail()}") from None
 
     @property
@@ -373,7 +373,7 @@ class ApacheBroker:
         deadline = time.monotonic() + START_SECONDS
         while server.sign not in output.read_text(errors="replace"):
             if process.poll() is not None or time.monotonic() > deadline:
-                state = "ended" if process.poll() is not None else f"did not come up within {START_SECONDS:g} s"
+                state = "ended" if process.poll() is not None else f"did not start within {START_SECONDS:g} s"
                 raise TargetError(f"the {name} of Apache RocketMQ {self.version} {state}:\n{self.log_tail(name)}")
             time.sleep(0.02)
 

@@ -103,7 +103,7 @@ class ApacheTarget(Target):
         self.version = version
         self.truth = version
         if keys:
-            self.unrecordable = f"records are of a broker without keys of its own, and this one has {keys}"
+            self.unrecordable = f"records come from brokers without changed keys, and this broker has {keys}"
         self._instances: list[_Instance] = []
         self._apart: set[ApacheBroker] = set()
         """Brokers of single cases, and unused brokers that are being stopped."""

@@ -116,6 +116,6 @@ class ControlledTarget(Target):
     def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
         """Lend the only deployment as soon as no other user has it."""
         if settings:
-            raise TargetError(f"{self.name} is as it is: it cannot be configured")
+            raise TargetError(f"{self.name}: the suite cannot configure this emulator")
         with self._lent:
             yield self._place

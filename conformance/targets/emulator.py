@@ -59,7 +59,7 @@ class EmulatorTarget(Target):
 
     name = "emulator"
     emulated = True
-    unrecordable = "only what real brokers do is recorded; give --target apache:VERSION"
+    unrecordable = "only real brokers can be recorded; give --target apache:VERSION"
     truth = REFERENCE_VERSION
     capabilities = frozenset(
         {

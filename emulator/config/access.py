@@ -24,34 +24,44 @@ def _strategies(what: str) -> tuple[str, ...]:
 
 
 _KEEPER = (
-    "Upstream's class that knows {}; either of them, for here brokers keep them and a proxy asks its first broker."
-    " Empty: nobody is known."
+    "Upstream's class that provides {}. Both classes mean the same: brokers store them, and a proxy reads them"
+    " from its first broker. Empty = there are none."
 )
-_STRATEGY = "Upstream's class that looks at each request, which is the default, or remembers what it found."
+_STRATEGY = "Upstream's class that checks every request (the default), or that caches its results."
 
 
 @dataclass
 class AccessConfig(Config):
     """Authentication and authorization."""
 
-    authentication_enabled: bool = key(False, "Requests must be signed by a user that is known.")
+    authentication_enabled: bool = key(False, "Requests must be signed by an existing user.")
     authentication_metadata_provider: str = key("", _KEEPER.format("users"), choices=_keepers("Authentication"))
     authentication_strategy: str = key("", _STRATEGY, choices=_strategies("Authentication"))
     authentication_whitelist: str = key(
         "",
-        "Requests that need no signature: request codes at a broker, full names of messages at a proxy"
+        "Requests that need no signature: request codes for a broker, full names of messages for a proxy"
         " (`apache.rocketmq.v2.QueryRouteRequest`).",
-        unit="codes or names, with commas between",
+        unit="codes or names, separated by commas",
     )
     stateful_authentication_cache_expired_second: int = key(
-        60, "How long it is remembered of a connection and a user whether they match.", unit="s", low=0
+        60,
+        "Time for which the result of an authentication is cached by connection and user (stateful strategy).",
+        unit="s",
+        low=0,
     )
-    authorization_enabled: bool = key(False, "Users must have the right to what they ask for; super users have all.")
+    authorization_enabled: bool = key(
+        False, "Users must have the rights that their requests require; super users have all rights."
+    )
     authorization_metadata_provider: str = key("", _KEEPER.format("rights"), choices=_keepers("Authorization"))
     authorization_strategy: str = key("", _STRATEGY, choices=_strategies("Authorization"))
     authorization_whitelist: str = key(
-        "", "Requests that need no right, as in `authenticationWhitelist`.", unit="codes or names, with commas between"
+        "",
+        "Requests that need no right, in the form of `authenticationWhitelist`.",
+        unit="codes or names, separated by commas",
     )
     stateful_authorization_cache_expired_second: int = key(
-        60, "How long it is remembered whether a user on a connection has a right.", unit="s", low=0
+        60,
+        "Time for which the result of an authorization is cached by connection and user (stateful strategy).",
+        unit="s",
+        low=0,
     )

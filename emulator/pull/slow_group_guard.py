@@ -71,7 +71,7 @@ class SlowReaders:
         if self._timer is None:
             looks = (self._scheduler.now_ms - self._start_ms) // LOOK_MS + 1
             due_ms = self._start_ms + looks * LOOK_MS
-            self._timer = self._scheduler.call_at(due_ms, self._look, "protection from slow readers")
+            self._timer = self._scheduler.call_at(due_ms, self._look, "check for slow groups")
 
     def _look(self) -> None:
         self._timer = None

@@ -64,7 +64,7 @@ def parser() -> Parser:
         type=_milliseconds("--late-after"),
         default=Rules().late_after_ms,
         metavar="MS",
-        help="call a delivery late after this time (default %(default)s)",
+        help="count a delivery as late after this time in ms (default %(default)s)",
     )
     parser.add_argument(
         "--clock-slack",
@@ -73,13 +73,16 @@ def parser() -> Parser:
         metavar="MS",
         help="allow this difference between clocks (default 0)",
     )
-    parser.add_argument("--skip-malformed", action="store_true", help="skip and count lines that are no events")
-    parser.add_argument("--master", metavar="URL", help="run Spark there (default: all cores of this machine)")
+    parser.add_argument("--skip-malformed", action="store_true", help="skip and count lines that are not events")
+    parser.add_argument("--master", metavar="URL", help="run Spark on this master (default: all cores of this machine)")
     parser.add_argument(
-        "--memory", default="1g", metavar="SIZE", help="give Spark this memory on this machine (default 1g)"
+        "--memory", default="1g", metavar="SIZE", help="limit the memory of Spark on this machine (default 1g)"
     )
     parser.add_argument(
-        "--scratch", type=Path, metavar="DIR", help="put temporary files there (default: the system's folder)"
+        "--scratch",
+        type=Path,
+        metavar="DIR",
+        help="write temporary files to this folder (default: the system's folder)",
     )
     return parser
 

@@ -39,7 +39,7 @@ class Account:
 
     def story(self) -> str:
         """Describe the account, with one line per event."""
-        said = ", ".join(verdict for verdict in VERDICTS if verdict in self.verdicts) or "as it should be"
+        said = ", ".join(verdict for verdict in VERDICTS if verdict in self.verdicts) or "no problems"
         lines = [f"{self.message_id} of {self.topic} for {self.group}: {said}"]
         lines += [f"    {event.ts_us / 1e6:.6f} {event.kind}" for event in self.events]
         return "\n".join(lines)

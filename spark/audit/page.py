@@ -39,8 +39,8 @@ def sentence(found: Summary, failures: Sequence[str] = FAILURES) -> str:
     said = ", ".join(f"{found.count(verdict):,} {verdict}" for verdict in failures if found.count(verdict))
     about = f"{found.events:,} events, {found.messages:,} messages for groups"
     if found.skipped:
-        about += f", {found.skipped:,} lines skipped that are no events"
-    return f"{about}: {said or 'nothing is wrong'}"
+        about += f", {found.skipped:,} lines skipped that are not events"
+    return f"{about}: {said or 'no problems'}"
 
 
 def table(found: Summary) -> str:
@@ -76,7 +76,7 @@ def _tables(found: Summary) -> Iterator[str]:
     if found.keys:
         yield "<h2>Keys with the most failures</h2>"
         yield from _lines(found.keys, named=True)
-    yield "<h2>What brokers stored</h2>"
+    yield "<h2>Stored messages</h2>"
     kinds = sorted({kind for counts in found.topics.values() for kind in counts})
     yield from _html_table(
         ["topic", *kinds], ([topic, *(counts.get(kind, 0) for kind in kinds)] for topic, counts in found.topics.items())
@@ -116,7 +116,7 @@ def _plots(found: Summary) -> Iterator[str]:
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:
     if not findings:
         return
-    yield "<h2>Messages</h2><p>The worst first; the list may end before they do.</p>"
+    yield "<h2>Messages</h2><p>Sorted by severity; a long list is truncated.</p>"
     head = ["topic", "group", "key", "message", "verdicts", "deliveries", "acks", "visible", "first delivered"]
     yield from _html_table(
         head,

@@ -46,7 +46,7 @@ def over_time(moments: Sequence[Moment], width_us: int) -> str:
     body.append(_text(LEFT, HEIGHT - 8, instant(moments[0].start_us), "start"))
     body.append(_text(WIDTH, HEIGHT - 8, f"a bar is {duration(width_us)}", "end"))
     legend = '<span class="visible">visible</span> <span class="delivered">first delivered</span> '
-    return _svg("Messages over time", body) + f'<p>{legend}<span class="failure">of them with a failure</span></p>'
+    return _svg("Messages over time", body) + f'<p>{legend}<span class="failure">with a failure</span></p>'
 
 
 def latencies(delays: Mapping[int, int]) -> str:

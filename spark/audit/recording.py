@@ -81,6 +81,6 @@ def _all_lines(ask: Callable[[str], Answer]) -> tuple[list[Answer], int]:
 def _refuse_gaps(dropped: int) -> None:
     if dropped:
         raise JournalError(
-            f"the emulator has dropped {dropped} lines of its journal, so nobody can tell what they said; "
+            f"the emulator has dropped {dropped} lines of its journal, so the audit would be incomplete; "
             "set journalMaxEntries and journalMaxBytes higher"
         )

@@ -103,8 +103,8 @@ class _Teller:
         named = self._places.get(place) or self._stored.get(place)
         if named is None:
             raise JournalError(
-                f"somebody got the message at offset {place.offset} of queue {place.queue_id} of {place.topic} on "
-                f"{place.node}, which is gone; audit before messages are dropped"
+                f"a client received the message at offset {place.offset} of queue {place.queue_id} of {place.topic} "
+                f"on {place.node}, but the broker has deleted it; audit before messages are deleted"
             )
         if place.topic.startswith(names.DLQ_PREFIX):
             return replace(named, topic=place.topic)

@@ -69,28 +69,32 @@ class ConnectionOptions:
         "Addresses of the name servers.",
         aliases=("nameserverAddr",),
     )
-    access_key: str | None = option("accessKey", TEXT, None, "Access key of an ACL user; needs secretKey.")
-    secret_key: str | None = option("secretKey", TEXT, None, "Its secret.", secret=True)
+    access_key: str | None = option("accessKey", TEXT, None, "Access key of an ACL user; requires secretKey.")
+    secret_key: str | None = option("secretKey", TEXT, None, "Secret key of accessKey.", secret=True)
     security_token: str | None = option("securityToken", TEXT, None, "Token of a temporary access key.", secret=True)
     tls: bool = option("tls", FLAG, False, "Encrypt connections to name servers and brokers.")
     tls_ca_file: str | None = option(
-        "tlsCaFile", TEXT, None, "PEM file of the certificates to trust; without it those of the system."
+        "tlsCaFile", TEXT, None, "PEM file of the trusted certificates; by default, those of the system."
     )
     tls_verify: bool = option(
-        "tlsVerify", FLAG, True, "Verify certificates and host names; brokers' own certificates often name no host."
+        "tlsVerify",
+        FLAG,
+        True,
+        "Verify certificates and host names; self-signed certificates of brokers often name no host.",
     )
     request_timeout_ms: int = option(
-        "requestTimeoutMs", integer(1), 3000, "How long to wait for a connection or an answer, except for pulls."
+        "requestTimeoutMs",
+        integer(1),
+        3000,
+        "Longest time to wait for a connection, or for a response to any request but a pull.",
     )
     retries: int = option(
         "fetchOffset.numRetries",
         integer(0),
         3,
-        "How often a request is tried again when a name server or broker is away or busy, pulls included.",
+        "Retries of a request, pulls included, if a name server or broker is unavailable or busy.",
     )
-    retry_interval_ms: int = option(
-        "fetchOffset.retryIntervalMs", integer(0), 1000, "How long to wait before trying again."
-    )
+    retry_interval_ms: int = option("fetchOffset.retryIntervalMs", integer(0), 1000, "Time between retries.")
 
     def _check_connection(self) -> None:
         if (self.access_key is None) != (self.secret_key is None):
@@ -108,104 +112,126 @@ class ConnectionOptions:
 class SourceOptions(ConnectionOptions):
     """Options of reads: topics, start, end, and details of reading."""
 
-    topic: str | None = option("topic", TEXT, None, "The topic to read.")
-    topics: tuple[str, ...] | None = option("topics", NAMES, None, "Several topics.", aliases=("subscribe",))
+    topic: str | None = option("topic", TEXT, None, "Topic to read.")
+    topics: tuple[str, ...] | None = option("topics", NAMES, None, "Several topics to read.", aliases=("subscribe",))
     topics_pattern: "re.Pattern[str] | None" = option(  # noqa: RUF009 - a field, like all others
         "topicsPattern",
         PATTERN,
         None,
-        "All topics whose whole name fits; a stream notices new ones.",
+        "All topics whose full name matches; a stream also reads topics that are created later.",
         aliases=("subscribePattern",),
     )
-    assign: frozenset[MessageQueue] | None = option("assign", QUEUES, None, "These queues alone.")
+    assign: frozenset[MessageQueue] | None = option("assign", QUEUES, None, "Queues to read; others are not read.")
     starting_offsets: Start | None = option(  # noqa: RUF009 - a field, like all others
         "startingOffsets",
         STARTS,
         None,
-        "Where to start; a batch at earliest, a stream at latest unless told. Queues that the JSON leaves out start at "
-        "earliest; `group` starts where consumerGroup is, at earliest where it is nowhere.",
+        "Offsets to start at; the default is earliest for a batch and latest for a stream. Queues that the JSON"
+        " leaves out start at earliest. `group` starts at the offsets of consumerGroup, or at earliest in queues"
+        " without one.",
     )
     ending_offsets: Start | None = option(  # noqa: RUF009 - a field, like all others
         "endingOffsets",
         ENDS,
         None,
-        "Where a batch ends, exclusive; latest unless told, also for queues that the JSON leaves out.",
+        "Offsets to end a batch at, exclusive. The default is latest, also for queues that the JSON leaves out.",
     )
     starting_timestamp: int | None = option(
-        "startingTimestamp", MILLISECONDS, None, "Start at the first message stored at or after this time; wins."
+        "startingTimestamp",
+        MILLISECONDS,
+        None,
+        "Start at the first message stored at or after this time; overrides all other options of the start.",
     )
     ending_timestamp: int | None = option(
-        "endingTimestamp", MILLISECONDS, None, "End before the first message stored at or after this time; wins."
+        "endingTimestamp",
+        MILLISECONDS,
+        None,
+        "End before the first message stored at or after this time; overrides all other options of the end.",
     )
     starting_offsets_by_timestamp: Mapping[str, Any] | None = option(
-        "startingOffsetsByTimestamp", TIMESTAMPS, None, "The same by queue or topic; wins over startingOffsets."
+        "startingOffsetsByTimestamp",
+        TIMESTAMPS,
+        None,
+        "Like startingTimestamp, by queue or topic; overrides startingOffsets.",
     )
     ending_offsets_by_timestamp: Mapping[str, Any] | None = option(
-        "endingOffsetsByTimestamp", TIMESTAMPS, None, "The same by queue or topic; wins over endingOffsets."
+        "endingOffsetsByTimestamp",
+        TIMESTAMPS,
+        None,
+        "Like endingTimestamp, by queue or topic; overrides endingOffsets.",
     )
     fail_on_data_loss: bool = option(
         "failOnDataLoss",
         FLAG,
         True,
-        "Fail when messages that should be read are gone; false goes on with what is left.",
+        "Fail if messages of the range no longer exist; if false, continue with the remaining ones.",
     )
     sub_expression: str = option(
         "subExpression",
         TEXT,
         "*",
-        "What the broker filters by: tags, or SQL92, which each broker has to understand before anything is read.",
+        "Filter expression for the broker: tags or SQL92. Before a read starts, every broker must accept a SQL92"
+        " expression.",
     )
-    expression_type: str = option("expressionType", choice("TAG", "SQL92"), "TAG", "The language of subExpression.")
+    expression_type: str = option("expressionType", choice("TAG", "SQL92"), "TAG", "Language of subExpression.")
     pull_batch_size: int = option(
-        "pullBatchSize", integer(1, 1024), PULL_SIZE, "Messages to ask for at once; brokers give at most 32 by default."
+        "pullBatchSize",
+        integer(1, 1024),
+        PULL_SIZE,
+        "Maximum number of messages that one pull requests; brokers return at most 32 by default.",
     )
-    pull_timeout_ms: int = option("pullTimeoutMs", integer(1), 3000, "How long to wait for the answer to a pull.")
+    pull_timeout_ms: int = option("pullTimeoutMs", integer(1), 3000, "Longest time to wait for the response to a pull.")
     pull_window: int | None = option(
         "pullWindow",
         integer(1, 256),
         None,
-        "Pulls under way at a time in each task; unless told 64 of 32 messages each, fewer of more messages and where "
-        "answers are large, but at least 8.",
+        "Pulls in flight in each task. The default is 64 for pulls of 32 messages, and fewer for larger pulls or"
+        " responses, but at least 8.",
     )
     max_offsets_per_trigger: int | None = option(
         "maxOffsetsPerTrigger",
         integer(1, 1 << 53),
         None,
-        "Offsets of a micro-batch at most, shared out in proportion to what is left in each queue; filtered messages "
-        "count.",
+        "Maximum number of offsets of a micro-batch, divided in proportion to the remaining messages of each queue."
+        " Messages that the filter excludes count as well.",
     )
-    min_partitions: int | None = option("minPartitions", integer(1), None, "Tasks at least, while there are messages.")
+    min_partitions: int | None = option(
+        "minPartitions", integer(1), None, "Minimum number of tasks of a read with messages."
+    )
     max_partitions: int | None = option(
         "maxPartitions",
         integer(1),
         None,
-        "Tasks at most; unless told the processors of the driver, for large reads twice them.",
+        "Maximum number of tasks. The default is the number of the driver's processors, or twice that number for"
+        " large reads.",
     )
     consumer_group: str = option(
         "consumerGroup",
         GROUP_NAME,
         DEFAULT_GROUP,
-        "The group that brokers see. One name for all, because brokers keep every group they have heard of.",
+        "Consumer group shown to brokers. All reads use one name by default, because brokers store every group they"
+        " see.",
         aliases=("groupIdPrefix",),
     )
     commit_offsets_to_broker: bool = option(
         "commitOffsetsToBroker",
         FLAG,
         False,
-        "Show a stream's progress as offsets of consumerGroup, a batch late; never read again on recovery.",
+        "Commit a stream's progress as offsets of consumerGroup, one micro-batch late. Recovery never uses these"
+        " offsets.",
     )
     columns: Wanted | None = option(  # noqa: RUF009 - a field, like all others
         "columns",
         DDL,
         None,
-        "The columns and their types, as in `body STRING, tags STRING`, where no schema can be given: in SQL.",
+        "Columns and their types, such as `body STRING, tags STRING`, for statements without a schema: in SQL.",
     )
-    include_metadata: bool = option("includeMetadata", FLAG, False, "Append the columns of metadata to the schema.")
+    include_metadata: bool = option("includeMetadata", FLAG, False, "Append the metadata columns to the schema.")
     filter_pushdown: bool = option(
         "filterPushdown",
         FLAG,
         False,
-        "Let a batch use filters of the query; needs spark.sql.python.filterPushdown.enabled=true as well.",
+        "Push filters of the query down in a batch; also requires spark.sql.python.filterPushdown.enabled=true.",
     )
 
     def __post_init__(self) -> None:
@@ -337,31 +363,36 @@ class SourceOptions(ConnectionOptions):
 class SinkOptions(ConnectionOptions):
     """Options of writes: topic, queues and delivery guarantee."""
 
-    topic: str | None = option("topic", TEXT, None, "The topic of all rows; it wins over the column `topic`.")
-    producer_group: str = option("producerGroup", GROUP_NAME, DEFAULT_PRODUCER_GROUP, "The group that brokers see.")
+    topic: str | None = option("topic", TEXT, None, "Topic of all rows; overrides the column `topic`.")
+    producer_group: str = option(
+        "producerGroup", GROUP_NAME, DEFAULT_PRODUCER_GROUP, "Producer group shown to brokers."
+    )
     delivery_guarantee: str = option(
         "deliveryGuarantee",
         choice("at-least-once", "transactional"),
         "at-least-once",
-        "`transactional` sends half messages and commits them with the batch; streams only, needs txnLogPath.",
+        "`transactional` sends half messages and commits them with the batch; for streams only, requires txnLogPath.",
     )
     send_batch_size: int = option(
-        "sendBatchSize", integer(1, 1024), 1, "Messages of one queue sent as one request; delayed ones go alone."
+        "sendBatchSize",
+        integer(1, 1024),
+        1,
+        "Maximum number of messages of one queue in one send request; delayed messages are sent one by one.",
     )
-    send_window: int = option("sendWindow", integer(1, 4096), 64, "Requests under way at a time in each task.")
-    send_retries: int = option("sendRetries", integer(0), 2, "How often a message is sent again, to other brokers too.")
-    send_timeout_ms: int = option("sendTimeoutMs", integer(1), 3000, "How long to wait for an acknowledgement.")
+    send_window: int = option("sendWindow", integer(1, 4096), 64, "Sends in flight in each task.")
+    send_retries: int = option("sendRetries", integer(0), 2, "Retries of a send, also to other brokers.")
+    send_timeout_ms: int = option("sendTimeoutMs", integer(1), 3000, "Longest time to wait for the response to a send.")
     queue_selector: str = option(
         "queueSelector",
         choice("roundrobin", "hash"),
         "roundrobin",
-        "How rows find queues that have neither queueId nor shardingKey; `hash` goes by the column `keys`.",
+        "Queue selection for rows with neither queueId nor shardingKey; `hash` uses the column `keys`.",
     )
     columns: Wanted | None = option(  # noqa: RUF009 - a field, like all others
-        "columns", DDL, None, "The columns of a view, for its reads; a write has its own."
+        "columns", DDL, None, "Columns of a view for its reads; a write uses those of its rows."
     )
     txn_log_path: str | None = option(
-        "txnLogPath", TEXT, None, "A folder that the driver keeps: which half messages are to be committed."
+        "txnLogPath", TEXT, None, "Folder in which the driver records the half messages to commit."
     )
 
     def __post_init__(self) -> None:

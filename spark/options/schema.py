@@ -28,26 +28,26 @@ class Column:
 
 MESSAGE = (
     Column("topic", (STRING,), "The topic."),
-    Column("flag", (INT,), "A number of the sender's own."),
-    Column("body", (BINARY, STRING), "The body, decompressed; as `string` read as UTF-8."),
+    Column("flag", (INT,), "Number that the sender may set freely."),
+    Column("body", (BINARY, STRING), "The decompressed body; `string` decodes it as UTF-8."),
     Column("properties", (STRING, MAP), "All properties, as a JSON object or as a map."),
     Column("brokerName", (STRING,), "The broker's name."),
     Column("queueId", (INT,), "The queue on that broker."),
     Column("queueOffset", (LONG,), "The position in the queue."),
-    Column("bornTimestamp", (TIMESTAMP,), "When it was sent, by the sender's clock."),
-    Column("storeTimestamp", (TIMESTAMP,), "When it was stored, by the broker's clock."),
+    Column("bornTimestamp", (TIMESTAMP,), "Time of the send, by the sender's clock."),
+    Column("storeTimestamp", (TIMESTAMP,), "Time of storing, by the broker's clock."),
 )
 """Columns of every read, in the order of the old Apache connector."""
 
 METADATA = (
-    Column("msgId", (STRING,), "The sender's id; the broker's where there is none."),
-    Column("offsetMsgId", (STRING,), "The broker's id: its address and the position in its log."),
-    Column("keys", (STRING,), "The keys, with blanks between."),
+    Column("msgId", (STRING,), "The message id of the sender, or of the broker if the sender set none."),
+    Column("offsetMsgId", (STRING,), "The message id of the broker: its address and the position in its commit log."),
+    Column("keys", (STRING,), "The keys, separated by blanks."),
     Column("tags", (STRING,), "The tag."),
-    Column("sysFlag", (INT,), "Bits of the protocol: compression, transaction."),
+    Column("sysFlag", (INT,), "System flags of the protocol: compression, transaction."),
     Column("bodyCRC", (INT,), "CRC-32 of the body as it is stored."),
-    Column("commitLogOffset", (LONG,), "The position in the broker's log."),
-    Column("reconsumeTimes", (INT,), "How often a group has given it back."),
+    Column("commitLogOffset", (LONG,), "The position in the broker's commit log."),
+    Column("reconsumeTimes", (INT,), "Number of its redeliveries so far."),
     Column("bornHost", (STRING,), "The sender's address and port."),
     Column("storeHost", (STRING,), "The broker's address and port."),
     Column("messageGroup", (STRING,), "The sharding key."),

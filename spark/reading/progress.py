@@ -63,4 +63,4 @@ class RocketMQProgressListener(StreamingQueryListener):
                     cluster.route(topic)
                 cluster.commit(self._options.consumer_group, offsets)
         except ClusterError as error:
-            _log.warning("progress could not be shown to the broker: %s", error)
+            _log.warning("committing progress to the broker failed: %s", error)

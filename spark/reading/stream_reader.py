@@ -127,7 +127,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._routed(cluster, list(offsets))
             cluster.commit(self._options.consumer_group, offsets)
         except ClusterError as error:
-            _log.warning("progress could not be shown to the broker: %s", error)
+            _log.warning("committing progress to the broker failed: %s", error)
 
     def stop(self) -> None:
         """Close connections; Spark kills the process instead."""

@@ -58,7 +58,11 @@ def parser() -> Parser:
         metavar="OPTION=VALUE",
         help="set an option of the read, such as startingTimestamp=1767225600000; may be repeated",
     )
-    add("--save", metavar="PATH", help="save the messages there, .jsonl as JSON Lines, else as Parquet; needs no --to")
+    add(
+        "--save",
+        metavar="PATH",
+        help="save the messages to this path: .jsonl as JSON Lines, otherwise Parquet; requires no --to",
+    )
     add("--to", dest="target", metavar="HOST:PORT", help="send to the cluster of this name server")
     add("--to-topic", metavar="TOPIC", help="send to this topic (default: the topic of each message)")
     add(
@@ -83,8 +87,8 @@ def parser() -> Parser:
         metavar="N",
         help="send in this number of tasks (default: number of cores)",
     )
-    add("--master", metavar="URL", help="run Spark there (default: all cores of this machine)")
-    add("--memory", default="1g", metavar="SIZE", help="give Spark this memory on this machine (default 1g)")
+    add("--master", metavar="URL", help="run Spark on this master (default: all cores of this machine)")
+    add("--memory", default="1g", metavar="SIZE", help="limit the memory of Spark on this machine (default 1g)")
     return made
 
 

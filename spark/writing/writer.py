@@ -123,4 +123,4 @@ def task_number() -> int:
 def warn_of_abort(messages: Sequence[WriterCommitMessage | None]) -> None:
     """Log the number of stored messages of a failed batch."""
     stored = sum(each.count for each in messages if isinstance(each, TaskSent))
-    _log.warning("the batch failed after %d messages of it were stored; they stay", stored)
+    _log.warning("the batch failed after %d of its messages were stored; the broker keeps them", stored)

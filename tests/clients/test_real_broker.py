@@ -173,7 +173,7 @@ def test_a_run_that_is_interrupted_in_its_midst_leaves_nothing_behind(tmp_path: 
     words = ["--target", "apache:5.3.3", "--jobs", "3", "--sdk", "java-remoting", "-k", selected]
     left = interrupted(tmp_path, words, in_its_midst)
     assert left.code == 1
-    assert "interrupted; what is shown was found before" in left.printed
+    assert "interrupted; the outcomes up to then are shown" in left.printed
     found = re.search(r"^(\d+) outcomes in", left.printed, re.MULTILINE)
     assert found is not None, left.printed
     assert int(found[1]) >= 50

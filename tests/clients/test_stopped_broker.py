@@ -50,7 +50,7 @@ def test_one_that_does_not_stop_in_order(monkeypatch: pytest.MonkeyPatch) -> Non
     try:
         for pid in broker.pids:
             os.kill(pid, signal.SIGSTOP)
-        with pytest.raises(TargetError, match=r"Apache RocketMQ 5\.3\.3 did not stop in order within 0\.5 s"):
+        with pytest.raises(TargetError, match=r"Apache RocketMQ 5\.3\.3 did not shut down gracefully within 0\.5 s"):
             broker.halt()
         assert not broker.alive
     finally:

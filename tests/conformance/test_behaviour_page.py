@@ -72,7 +72,7 @@ def test_every_record_is_named_with_its_version_and_day() -> None:
 def test_every_difference_has_its_reason_there() -> None:
     """Every explained difference is in the row of its case, with its reason."""
     rows = rows_of(made())
-    for table, said in ((explained.DELIBERATE, "**Here otherwise**"), (explained.GAPS, "**Not here yet**")):
+    for table, said in ((explained.DELIBERATE, "**Emulator differs**"), (explained.GAPS, "**Not implemented yet**")):
         for name, reason in table.items():
             test, _, sdk = name.partition("@")
             row = rows[f"{TRUTH_FOLDER}.{test}" if sdk else test]

@@ -157,8 +157,11 @@ def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
             ["run", "-k", SENT, "--record", "--target", "emulator", "--target", "namesrv=a:1,endpoint=b:2"],
             "add version",
         ),
-        (["run", "-k", SENT, "--record", "--target", "namesrv=a:1,endpoint=b:2,control=http://c:3"], "only what real"),
-        (["run", "-k", SENT, "--record"], "only what real brokers do is recorded"),
+        (
+            ["run", "-k", SENT, "--record", "--target", "namesrv=a:1,endpoint=b:2,control=http://c:3"],
+            "only real brokers",
+        ),
+        (["run", "-k", SENT, "--record"], "only real brokers can be recorded"),
         (["run", "--sdk", "cobol"], "--sdk=cobol: there is no such SDK"),
         (["run", "-k", "scenarios.topics"], "scenarios need --sdk"),
         (
@@ -214,7 +217,7 @@ def test_deviations_of_ones_own_broker_are_expected(tmp_path: Path, capsys: pyte
         assert main(words) == 1
         assert "autoCreateTopicEnable=false (recorded with true): the likely cause" in capsys.readouterr().out
         assert main([*words, "--record-expected", str(file)]) == 0
-        assert "1 deviations; say in each `reason` why it is one" in capsys.readouterr().out
+        assert "1 deviations; state the cause of each in its `reason`" in capsys.readouterr().out
         content = json.loads(file.read_text())
         [entry] = content.values()
         entry["reason"] = "topics are made by hand here"

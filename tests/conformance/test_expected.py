@@ -21,7 +21,12 @@ def outcome(verdict: Verdict, notes: list[tuple[str, object]] | None = None, rea
     [
         (ENTRY, outcome(Verdict.DIFFERS), Verdict.DELIBERATE, "ours"),
         (ENTRY, outcome(Verdict.DIFFERS, [("sent", {"code": 1})]), Verdict.DIFFERS, ""),
-        (ENTRY, outcome(Verdict.SAME), Verdict.STALE, "listed as a deviation in , but there is none: take it out"),
+        (
+            ENTRY,
+            outcome(Verdict.SAME),
+            Verdict.STALE,
+            "listed as a deviation in , but the outcome is as recorded: remove it",
+        ),
         (ENTRY, outcome(Verdict.ERROR, [], "TypeError: x"), Verdict.ERROR, "TypeError: x"),
         (ENTRY, outcome(Verdict.NOT_APPLICABLE, [], "needs crash"), Verdict.NOT_APPLICABLE, "needs crash"),
         (

@@ -24,7 +24,7 @@ def test_ports_are_held_while_nobody_listens(first: int) -> None:
     """Reserved ports stay reserved while no broker listens, as between stop and restart; released ones are reusable."""
     held = [Ports(), Ports()]
     assert {each.namesrv for each in held} == {first, first + SIZE}
-    with pytest.raises(TargetError, match=f"no 11 ports in a row are free between {first} and {first + TWO_BLOCKS}"):
+    with pytest.raises(TargetError, match=f"no 11 consecutive ports are free between {first} and {first + TWO_BLOCKS}"):
         Ports()
     held[0].release()
     again = Ports()

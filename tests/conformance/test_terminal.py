@@ -61,7 +61,7 @@ def test_several_targets_are_counted_each() -> None:
     Terminal(log, 3).conclude(run)
     assert log.getvalue().splitlines() == [
         "emulator: 1 same",
-        "apache:5.3.3: nothing was run",
+        "apache:5.3.3: no outcomes",
         "own: 1 not applicable",
         "the run ended early: TargetError: it died",
         "2 outcomes in 0.0 s: NOT as expected",

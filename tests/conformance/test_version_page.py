@@ -83,7 +83,7 @@ def test_of_long_lists_of_names_is_shown_what_one_has_alone() -> None:
     """Of long lists of names, only those in one list are shown."""
     names = [f"name {number}" for number in range(20)]
     assert rows([("names", names)], [("names", [*names[1:], "new", "newer"])]) == [
-        ("names: what the other has not", '`["name 0"]`', '`["new", "newer"]`')
+        ("names: only here", '`["name 0"]`', '`["new", "newer"]`')
     ]
 
 

@@ -64,7 +64,7 @@ def test_a_missing_reply_is_reported_with_the_output(driver: Driver) -> None:
 def test_death_is_reported_with_exit_code_and_last_words(driver: Driver) -> None:
     """The death of a process fails all pending and later calls at once, with exit code and last output."""
     held = driver.post("hold")
-    with pytest.raises(DriverFailure, match=r"ended before it answered die \(exit code 7\)(.|\n)*the last words"):
+    with pytest.raises(DriverFailure, match=r"exited before it answered die \(exit code 7\)(.|\n)*the last words"):
         driver.call("die")
     with pytest.raises(DriverFailure, match="exit code 7"):
         driver.result(held)
@@ -95,7 +95,7 @@ def test_waiting_finds_past_and_coming_events(driver: Driver) -> None:
 def test_an_event_that_never_comes_is_an_error(driver: Driver) -> None:
     """wait_for_event raises DriverFailure with the number of events after the timeout."""
     driver.call("event", of="a", count=3)
-    with pytest.raises(DriverFailure, match=r"did not bring the awaited event within 0\.1 s \(3 events\)"):
+    with pytest.raises(DriverFailure, match=r"did not send the expected event within 0\.1 s \(3 events\)"):
         driver.wait_for_event(lambda event: event["of"] == "b", timeout=0.1)
 
 
