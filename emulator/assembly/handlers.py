@@ -3,7 +3,8 @@
 A node has one handler for each operation; a second one is refused.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 from ..gate.gate import Call, Handlers
@@ -32,27 +33,40 @@ def handles(
 
 def handlers_of(*services: object) -> dict[type[Operation], Handler]:
     """Return the handlers that the methods of services declare. Raises ValueError for an operation with two."""
-    return joined(*({operation: handler} for service in services for operation, handler in _declared(service)))
+    found: dict[type[Operation], Handler] = {}
+    for service in services:
+        for operation, name in _declared(type(service)):
+            handler = getattr(service, name)
+            if operation in found:
+                raise _handled_twice(operation, found[operation], handler)
+            found[operation] = handler
+    return found
 
 
 def joined(*tables: Handlers) -> dict[type[Operation], Handler]:
     """Join tables of handlers. Raises ValueError for an operation that is in two of them."""
     found: dict[type[Operation], Handler] = {}
     for table in tables:
-        for operation, handler in table.items():
-            if operation in found:
-                both = f"{_name(found[operation])} and {_name(handler)}"
-                raise ValueError(f"{operation.__name__}: handled by {both}; an operation has one handler")
-            found[operation] = handler
+        for operation in found.keys() & table.keys():
+            raise _handled_twice(operation, found[operation], table[operation])
+        found |= table
     return found
 
 
-def _declared(service: object) -> Iterator[tuple[type[Operation], Handler]]:
-    for kind in reversed(type(service).__mro__):
-        for name, member in vars(kind).items():
-            operation = getattr(member, _HANDLED, None)
-            if operation is not None:
-                yield operation, getattr(service, name)
+def _handled_twice(operation: type[Operation], first: Handler, second: Handler) -> ValueError:
+    both = f"{_name(first)} and {_name(second)}"
+    return ValueError(f"{operation.__name__}: handled by {both}; an operation has one handler")
+
+
+@cache
+def _declared(service: type) -> list[tuple[type[Operation], str]]:
+    """Return each operation that a class handles, and the name of the method. Brokers start often in tests."""
+    return [
+        (operation, name)
+        for kind in reversed(service.__mro__)
+        for name, member in vars(kind).items()
+        if (operation := getattr(member, _HANDLED, None)) is not None
+    ]
 
 
 def _name(handler: Handler) -> str:

@@ -16,40 +16,11 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message.names import HALF_TOPIC
 from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations import clients as client_operations
+from rocketmq_testkit.emulator.operations import consume
+from rocketmq_testkit.emulator.operations import offsets as offset_operations
 from rocketmq_testkit.emulator.operations.base import Done, Operation
-from rocketmq_testkit.emulator.operations.clients import (
-    ChannelClosed,
-    ConsumerData,
-    ConsumerListResult,
-    GetConsumerListByGroup,
-    Heartbeat,
-    HeartbeatResult,
-    UnregisterClient,
-)
-from rocketmq_testkit.emulator.operations.consume import (
-    AckMessage,
-    BatchAck,
-    BatchAckMessage,
-    ChangeInvisibleResult,
-    ChangeInvisibleTime,
-    Notification,
-    NotificationResult,
-    PopMessage,
-    PopResult,
-    PullMessage,
-    PullResult,
-    bit_set,
-)
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
-from rocketmq_testkit.emulator.operations.offsets import (
-    GetMaxOffset,
-    GetMinOffset,
-    OffsetResult,
-    QueryConsumerOffset,
-    ResetOffset,
-    ResetOffsetResult,
-    UpdateConsumerOffset,
-)
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack, SendResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from simulated_call import OnAnswer, SimulatedCall
@@ -281,7 +252,7 @@ class Session:
                 assert outcome.code.name == "POLLING_TIMEOUT", outcome
                 assert late_ms > poll_ms + 500, outcome
                 return
-            assert isinstance(outcome, PopResult), outcome
+            assert isinstance(outcome, consume.PopResult), outcome
             popped = self._popped(client, topic, outcome, order)
             if not forget:
                 client.handles += [message.handle for message in popped if message.handle is not None]
@@ -321,7 +292,7 @@ class Session:
 
         self.ask(
             client,
-            PopMessage(
+            consume.PopMessage(
                 client.group,
                 topic,
                 queue_id,
@@ -339,7 +310,7 @@ class Session:
             on_wait,
         )
 
-    def _popped(self, client: Client, topic: str, result: PopResult, order: bool) -> tuple[obs.Delivery, ...]:
+    def _popped(self, client: Client, topic: str, result: consume.PopResult, order: bool) -> tuple[obs.Delivery, ...]:
         counts = order_counts(result.order_count_info) if order else {}
         found = []
         for message in result.messages:
@@ -382,7 +353,7 @@ class Session:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
             self.see(obs.Acked(self.now_ms, handle, order, code))
 
-        operation = AckMessage(handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset)
+        operation = consume.AckMessage(handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset)
         self.ask(client, operation, on_answer)
 
     def batch_ack(self, client: Client, topic: str, handles: Iterable[obs.Handle]) -> None:
@@ -401,7 +372,7 @@ class Session:
                     self.see(obs.Acked(self.now_ms, handle, False, "SUCCESS", batch=True))
 
         entries = [
-            BatchAck(
+            consume.BatchAck(
                 key.group,
                 topic,
                 digit(key),
@@ -410,12 +381,12 @@ class Session:
                 key.revive_qid,
                 key.pop_time,
                 key.invisible_ms,
-                bit_set(bits),
+                consume.bit_set(bits),
             )
             for key, (bits, _) in batches.items()
         ]
         if entries:
-            self.ask(client, BatchAckMessage(entries, self.broker.name), on_answer)
+            self.ask(client, consume.BatchAckMessage(entries, self.broker.name), on_answer)
 
     def hide(
         self, client: Client, handle: obs.Handle, invisible_ms: int, *, order: bool = False, forget: bool = False
@@ -426,7 +397,7 @@ class Session:
             if isinstance(outcome, EngineError):
                 self.see(obs.Hidden(self.now_ms, handle, order, invisible_ms, outcome.code.name, None))
                 return
-            assert isinstance(outcome, ChangeInvisibleResult), outcome
+            assert isinstance(outcome, consume.ChangeInvisibleResult), outcome
             new = handle._replace(
                 start_offset=handle.start_offset if order else handle.offset,
                 pop_time=outcome.pop_time,
@@ -437,7 +408,7 @@ class Session:
                 client.handles[client.handles.index(handle)] = new
             self.see(obs.Hidden(self.now_ms, handle, order, invisible_ms, "SUCCESS", new))
 
-        operation = ChangeInvisibleTime(
+        operation = consume.ChangeInvisibleTime(
             handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset, invisible_ms
         )
         self.ask(client, operation, on_answer)
@@ -448,14 +419,14 @@ class Session:
         number = self._calls + 1
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, NotificationResult), outcome
+            assert isinstance(outcome, consume.NotificationResult), outcome
             self.see(obs.Notified(self.now_ms, number, client.group, topic, outcome.has_msg, waited, deadline))
 
         def on_wait(number: int) -> None:
             channel_id = client.channel.channel_id
             self.see(obs.NotifyParked(self.now_ms, number, channel_id, client.group, topic, deadline))
 
-        operation = Notification(client.group, topic, -1, poll_ms, self.now_ms)
+        operation = consume.Notification(client.group, topic, -1, poll_ms, self.now_ms)
         self.ask(client, operation, on_answer, on_wait)
 
     # consumers that pull
@@ -478,7 +449,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             nonlocal went_on
-            assert isinstance(outcome, PullResult), outcome
+            assert isinstance(outcome, consume.PullResult), outcome
             found = []
             for record in outcome.records:
                 message = decode(record)
@@ -518,7 +489,7 @@ class Session:
         flags = 4 | (0 if suspend_ms is None else 2)
         self.ask(
             client,
-            PullMessage(
+            consume.PullMessage(
                 client.group,
                 topic,
                 queue_id,
@@ -543,7 +514,7 @@ class Session:
             assert isinstance(outcome, Done), outcome
             self.see(obs.Committed(self.now_ms, client.group, topic, queue_id, offset))
 
-        self.ask(client, UpdateConsumerOffset(client.group, topic, queue_id, offset), on_answer)
+        self.ask(client, offset_operations.UpdateConsumerOffset(client.group, topic, queue_id, offset), on_answer)
 
     def send_back(self, client: Client, pulled: tuple[str, int, int, str], level: int, most: int | None) -> None:
         """Send a message back with a delay level: 0 is the broker's choice, -1 the dead letter queue.
@@ -569,41 +540,44 @@ class Session:
         """Reset the offset of a group."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, ResetOffsetResult), outcome
+            assert isinstance(outcome, offset_operations.ResetOffsetResult), outcome
             offsets, queues = self.broker.offsets, self.broker.topics.get(topic).read_queue_nums
             others = [(one, offsets.query(client.group, topic, one)) for one in range(queues) if one != queue_id]
             self.see(obs.Reset(self.now_ms, client.group, topic, tuple(sorted(outcome.offsets.items())), tuple(others)))
 
-        self.ask(client, ResetOffset(client.group, topic, 0, queue_id, offset), on_answer)
+        self.ask(client, offset_operations.ResetOffset(client.group, topic, 0, queue_id, offset), on_answer)
 
     def look(self, client: Client, topic: str, queue_id: int) -> None:
         """Query the committed offset, the offsets of the queue and the members of the group."""
 
         def on_offset(outcome: Outcome, waited: bool) -> None:
-            offset = outcome.offset if isinstance(outcome, OffsetResult) else None
+            offset = outcome.offset if isinstance(outcome, offset_operations.OffsetResult) else None
             self.see(obs.OffsetSeen(self.now_ms, client.group, topic, queue_id, offset))
 
         def on_members(outcome: Outcome, waited: bool) -> None:
-            clients = tuple(outcome.client_ids) if isinstance(outcome, ConsumerListResult) else ()
+            clients = tuple(outcome.client_ids) if isinstance(outcome, client_operations.ConsumerListResult) else ()
             self.see(obs.MembersSeen(self.now_ms, client.group, clients))
 
-        self.ask(client, QueryConsumerOffset(client.group, topic, queue_id), on_offset)
-        low, high = (self.engine.ask(self.broker, kind(topic, queue_id)) for kind in (GetMinOffset, GetMaxOffset))
-        assert isinstance(low, OffsetResult)
-        assert isinstance(high, OffsetResult)
+        self.ask(client, offset_operations.QueryConsumerOffset(client.group, topic, queue_id), on_offset)
+        low, high = (
+            self.engine.ask(self.broker, kind(topic, queue_id))
+            for kind in (offset_operations.GetMinOffset, offset_operations.GetMaxOffset)
+        )
+        assert isinstance(low, offset_operations.OffsetResult)
+        assert isinstance(high, offset_operations.OffsetResult)
         self.see(obs.RangeSeen(self.now_ms, topic, queue_id, low.offset, high.offset))
-        self.ask(client, GetConsumerListByGroup(client.group), on_members)
+        self.ask(client, client_operations.GetConsumerListByGroup(client.group), on_members)
 
     def beat(self, client: Client, topics: Iterable[str]) -> None:
         """Send a heartbeat."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            assert isinstance(outcome, HeartbeatResult), outcome
+            assert isinstance(outcome, client_operations.HeartbeatResult), outcome
             self.see(obs.Beat(self.now_ms, client.channel.channel_id, client.group))
 
         subscriptions = [build_subscription(topic, client.expression, client.expression_type) for topic in topics]
-        data = ConsumerData(client.group, subscriptions=subscriptions)
-        self.ask(client, Heartbeat(client.channel.channel_id, ["producers"], [data]), on_answer)
+        data = client_operations.ConsumerData(client.group, subscriptions=subscriptions)
+        self.ask(client, client_operations.Heartbeat(client.channel.channel_id, ["producers"], [data]), on_answer)
 
     def leave(self, client: Client, *, close: bool) -> None:
         """Unregister, or lose the connection and reconnect."""
@@ -611,10 +585,10 @@ class Session:
         if close:
             client.channel.active = False
             self.see(left)
-            self.engine.submit(self.broker, ChannelClosed(), client.channel)
+            self.engine.submit(self.broker, client_operations.ChannelClosed(), client.channel)
             client.connect()
             return
-        operation = UnregisterClient(client.channel.channel_id, "producers", client.group)
+        operation = client_operations.UnregisterClient(client.channel.channel_id, "producers", client.group)
         self.ask(client, operation, lambda outcome, waited: self.see(left))
 
     def listen(self) -> None:
