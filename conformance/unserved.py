@@ -1,29 +1,18 @@
 """Requests and behaviors of real brokers that the suite does not compare, each with its reason.
 
-`make pages` writes them as a table into docs/conformance.md. Tests compare that page with this module, and this module
-with the table of request codes.
+`make pages` writes them as a table into docs/conformance.md, and a test compares that page with this module. The codes
+and their reasons are declared in `remoting/processors/unserved.py`.
 """
 
 from collections.abc import Iterator, Mapping
 
-from rocketmq_testkit.remoting.request.request_code import RequestCode as Code
+from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-_SEVERAL = "a broker's own traffic with its slaves, its controller or its name server: brokers here share a process"
-
-UNSERVED: Mapping[tuple[Code, ...], str] = {
-    (
-        Code.REGISTER_BROKER,
-        Code.UNREGISTER_BROKER,
-        Code.REGISTER_TOPIC_IN_NAMESRV,
-        Code.QUERY_DATA_VERSION,
-        Code.GET_BROKER_MEMBER_GROUP,
-        Code.BROKER_HEARTBEAT,
-        Code.NOTIFY_MIN_BROKER_ID_CHANGE,
-        Code.EXCHANGE_BROKER_HA_INFO,
-        Code.NOTIFY_BROKER_ROLE_CHANGED,
-    ): _SEVERAL,
+UNSERVED: Mapping[tuple[RequestCode, ...], str] = {
+    codes_with(reason): reason.sentence for reason in (Reason.BETWEEN_SERVERS,)
 }
-"""Request codes that upstream handles and the emulator rejects as unknown, with the reason."""
+"""Request codes that upstream handles and the emulator rejects as unknown, with the reason of their declarations."""
 
 UNCOMPARED: Mapping[str, str] = {
     "the proxy's port for remoting clients": "the emulator has none: remoting clients are answered by the broker",

@@ -9,14 +9,9 @@ from rocketmq_testkit.emulator.engine import Engine
 
 from .deviations import DEVIATIONS
 from .processors import PROCESSORS
+from .processors.unserved import UNSERVED, Reason, codes_with
 from .request.broker_requests import PUSHED, QUESTIONS
-from .request.request_code import (
-    BROKER_TO_CLIENT,
-    HANDLED_ELSEWHERE,
-    OF_CONTROLLERS_AND_CONTAINERS,
-    WITHOUT_UPSTREAM_HANDLER,
-    RequestCode,
-)
+from .request.request_code import RequestCode
 from .request.request_table import Processor, Role
 from .wire.ext_fields import Header
 
@@ -50,7 +45,7 @@ def page() -> str:
     served = served_codes()
     pushed = {code: effect.__name__ for effect, code in PUSHED.items()}
     rows = [_row(code, served.get(code), pushed.get(code)) for code in sorted(RequestCode)]
-    upstream = len(RequestCode) - len(HANDLED_ELSEWHERE)
+    upstream = len(RequestCode) - len(codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM))
     counts = (
         f"{len(served)} of the {upstream} codes that upstream's brokers and name servers handle are served,"
         f" {len(pushed)} are sent to clients.\n"
@@ -74,13 +69,8 @@ def _row(code: RequestCode, processor: Processor | None, effect: str | None) -> 
     if effect is not None:
         kind = "answered" if code in QUESTIONS else "oneway"
         return f"| {code:d} | {code.name} | to clients, {kind} | {effect} | |\n"
-    if code in WITHOUT_UPSTREAM_HANDLER:
-        return f"| {code:d} | {code.name} | nobody, upstream neither | | |\n"
-    if code in OF_CONTROLLERS_AND_CONTAINERS:
-        return f"| {code:d} | {code.name} | a controller or a container of brokers, upstream too | | |\n"
-    if code in BROKER_TO_CLIENT:
-        return f"| {code:d} | {code.name} | to clients, not yet | | |\n"
-    return f"| {code:d} | {code.name} | not yet | | |\n"
+    words = UNSERVED[code].reason.words if code in UNSERVED else "not yet"
+    return f"| {code:d} | {code.name} | {words} | | |\n"
 
 
 def _fields(header: type[Header]) -> Iterator[str]:

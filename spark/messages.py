@@ -55,35 +55,7 @@ PROPERTY_BYTES_MAX = 32767
 DELAY_LEVEL_MAX = 18
 FLAG_LIMIT = 1 << 31
 
-DELAYS = (
-    props.DELAY,
-    props.TIMER_DELAY_SEC,
-    props.TIMER_DELAY_MS,
-    props.TIMER_DELIVER_MS,
-    props.TIMER_OUT_MS,
-    props.TIMER_ENQUEUE_MS,
-    props.TIMER_DEQUEUE_MS,
-    props.TIMER_ROLL_TIMES,
-)
-"""Properties of delayed messages, also after their delivery."""
-
-_OF_BROKERS = frozenset(
-    {
-        *DELAYS,
-        props.UNIQ_KEY,
-        props.WAIT,
-        props.REAL_TOPIC,
-        props.REAL_QUEUE_ID,
-        props.RETRY_TOPIC,
-        props.TRANSACTION_PREPARED,
-        props.PRODUCER_GROUP,
-        props.TRANSACTION_ID,
-        props.INNER_NUM,
-        props.POP_CK,
-        props.TIMER_DEL_UNIQKEY,
-        *STAMPS,
-    }
-)
+_OF_BROKERS = props.STEERING | frozenset(STAMPS)
 """Properties that control the broker; they are removed from rows, since such rows were read from a topic.
 
 Delays are set with columns instead.

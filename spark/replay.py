@@ -27,7 +27,6 @@ from rocketmq_testkit.emulator.message import properties as props
 
 from .cluster import Cluster
 from .errors import ClusterError, OptionError, SchemaError
-from .messages import DELAYS
 from .options import SinkOptions, sink_options
 from .sending import Sender
 from .writer import row_reader, task_number
@@ -143,7 +142,7 @@ def _rows(recorded: DataFrame, options: SinkOptions, keep: Kept) -> DataFrame:
         rows = rows.withColumn("lane", F.coalesce(key, own)).withColumn("shardingKey", key)
         rows = rows.drop("brokerName", "queueId")
     old = F.create_map(F.lit(MSG_ID), F.col("properties")[props.UNIQ_KEY])
-    kept = F.map_filter("properties", lambda name, _: ~name.isin(MSG_ID, *DELAYS))
+    kept = F.map_filter("properties", lambda name, _: ~name.isin(MSG_ID, *props.DELAYS))
     return rows.withColumn("properties", F.map_concat(kept, old))
 
 

@@ -205,7 +205,7 @@ class SendService:
         common = self._message(operation, whole.queue_id, whole.body, dict(whole.properties))
         common.topic = whole.topic
         self._add_own(common.properties)
-        if self._store.can_copy(parts, common, (*common.properties, *whole.properties, props.POP_CK)):
+        if self._store.can_copy(parts, common, (*common.properties, *whole.properties, *props.REMOVED_AT_SEND)):
             return self._store.append_copies(parts, common)
         stored: list[Stored] = []
         for flag, body, text in parts:

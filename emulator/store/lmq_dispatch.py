@@ -12,13 +12,14 @@ message sent to any topic can then be read. In the emulator such a message is ad
 from collections.abc import Callable, Iterable, Mapping
 
 from ..config import BrokerConfig
+from ..message import properties as props
 from ..message.message import Message
 from ..message.names import RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_TOPIC_PREFIX, is_lmq, is_retry
 from .arrival_listener import Arrival
 from .consume_queue import BatchConsumeQueue, ConsumeQueue
 
-DISPATCH = "INNER_MULTI_DISPATCH"
-OFFSETS = "INNER_MULTI_QUEUE_OFFSET"
+DISPATCH = props.INNER_MULTI_DISPATCH
+OFFSETS = props.INNER_MULTI_QUEUE_OFFSET
 
 
 class LightQueue(ConsumeQueue):

@@ -13,8 +13,9 @@ from rocketmq_testkit.emulator.message.stored_record import SYS_COMPRESSED, Reco
 
 from ..proto import definition_pb2 as pb
 from ..proto.timestamps import set_timestamp
-from ..rules.message_rules import RESERVED, message_type
+from ..rules.message_rules import message_type
 
+_RESERVED = props.RESERVED
 _NUMBER = re.compile(r"-?[0-9]{1,15}\Z")
 _TYPES = {"NORMAL": pb.NORMAL, "FIFO": pb.FIFO, "DELAY": pb.DELAY, "TRANSACTION": pb.TRANSACTION}
 _host = lru_cache(maxsize=1024)(unpack_host)
@@ -34,7 +35,7 @@ def fill_message(  # noqa: PLR0917  # called for each message: keywords would co
     message.body = record.body
     user_properties = message.user_properties
     for name, value in properties.items():
-        if name not in RESERVED:
+        if name not in _RESERVED:
             user_properties[name] = value
     system = message.system_properties
     _fill_identity(system, properties, record)

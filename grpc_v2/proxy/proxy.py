@@ -38,7 +38,7 @@ class Proxy:
         call = RpcCall(rpc, server_call, client_id, session, channel, message)
         if self._access.on and message is not None:  # messages of a request stream are checked when they arrive
             try:
-                check_access(self._access, server_call, message)
+                check_access(self._access, server_call, message, rpc.rights)
             except Refusal as refusal:
                 call.refuse(refusal)
                 return

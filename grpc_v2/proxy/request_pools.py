@@ -7,7 +7,6 @@ it looks for tasks of another class.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.config import ConfigError
@@ -18,61 +17,16 @@ from rocketmq_testkit.emulator.overload.thread_pool import ThreadPool
 from ..config.proxy_config import ProxyConfig
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal
+from .pool import Pool
 from .rpc_call import RpcCall
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.cluster.broker import Broker
 
-KEEP_THEIR_THREAD = ("EndTransaction", "RecallMessage")
-"""RPCs that wait for a slave on the thread of their pool."""
 FLOW_LIMIT = Refusal(pb.TOO_MANY_REQUESTS, "flow limit")
 """The response to a rejected request, if `flowLimitAnswerEnable` is on."""
 _WITHOUT_ANSWER = Rejection(None, "TOO_MANY_REQUESTS", "flow limit, without a response: flowLimitAnswerEnable=false")
-
-
-class Pool(Enum):
-    """A pool: its name, its keys for threads and capacity (attributes of ProxyConfig), and the RPCs that it serves."""
-
-    ROUTE = (
-        "route",
-        "grpc_route_thread_pool_nums",
-        "grpc_route_thread_queue_capacity",
-        ("QueryRoute", "QueryAssignment"),
-    )
-    PRODUCER = (
-        "producer",
-        "grpc_producer_thread_pool_nums",
-        "grpc_producer_thread_queue_capacity",
-        ("SendMessage", "ForwardMessageToDeadLetterQueue", "RecallMessage"),
-    )
-    CONSUMER = (
-        "consumer",
-        "grpc_consumer_thread_pool_nums",
-        "grpc_consumer_thread_queue_capacity",
-        ("ReceiveMessage", "AckMessage", "ChangeInvisibleDuration"),
-    )
-    CLIENT_MANAGER = (
-        "clientManager",
-        "grpc_client_manager_thread_pool_nums",
-        "grpc_client_manager_thread_queue_capacity",
-        ("Heartbeat", "NotifyClientTermination"),
-    )
-    TRANSACTION = (
-        "transaction",
-        "grpc_transaction_thread_pool_nums",
-        "grpc_transaction_thread_queue_capacity",
-        ("EndTransaction",),
-    )
-
-    def __init__(self, title: str, threads: str, capacity: str, rpcs: tuple[str, ...]) -> None:
-        self.title = title
-        self.threads = threads
-        self.capacity = capacity
-        self.rpcs = rpcs
-
-
 _POOLS = {pool.title: pool for pool in Pool}
-_POOL_OF = {rpc: pool for pool in Pool for rpc in pool.rpcs}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +37,9 @@ class Request:
     message: object
 
     def run(self, done: Callable[[], None]) -> None:
-        """Start the request. It occupies its thread until its response if it is one of KEEP_THEIR_THREAD."""
+        """Start the request. It occupies its thread until its response if its RPC `keeps_thread`."""
         call = self.call
-        if call.rpc.name not in KEEP_THEIR_THREAD:
+        if not call.rpc.keeps_thread:
             call.guard(call.rpc.start, call, self.message)
             done()
             return
@@ -128,7 +82,7 @@ class RequestPools:
 
         A rejected request gets no response unless `flowLimitAnswerEnable` is on.
         """
-        pool = _POOL_OF.get(call.rpc.name)
+        pool = call.rpc.pool
         if pool is None:
             call.guard(call.rpc.start, call, message)
         elif pool in self._refusing or not self._pools[pool].take(Request(call, message)):

@@ -17,7 +17,9 @@ from rocketmq_testkit.emulator.operations.base import Operation
 
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, rejection
+from .pool import Pool
 from .raw_requests import raw_request
+from .required_rights import Rights
 from .sessions import Session
 
 Then = Callable[[Outcome], None]
@@ -92,6 +94,9 @@ class ServedRpc:
     path: str
     response: Callable[..., Message]
     anonymous: bool
+    rights: Rights
+    pool: Pool | None
+    keeps_thread: bool
     start: Callable[["RpcCall", Any], None]
     refuse: Callable[["RpcCall", Refusal], None]
     gate: Gate

@@ -1,8 +1,9 @@
 """The declaration of an RPC: its messages, its operations on the engine, its response codes.
 
 An RPC with one operation declares how its request becomes the operation and how the result becomes its response. An RPC
-with several operations in sequence has a function of its own. The server's methods, the names in the journal and the
-generated page all follow from the table of these declarations.
+with several operations in sequence has a function of its own. The server's methods, required rights, thread pools, the
+names in the journal and the generated page all follow from the table of these declarations. An RPC without `rights=`
+fails at import, so that none is left unprotected by mistake.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from rocketmq_testkit.emulator.operations.base import Operation, Result
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, broker_refused
 from ..transport import MethodKind
+from .pool import Pool
+from .required_rights import Rights
 from .rpc_call import RpcCall, ServedRpc
 
 SERVICE = "/apache.rocketmq.v2.MessagingService/"
@@ -37,7 +40,8 @@ class Rpc:
 
     `start` starts a call, `refuse` ends it with a Status. The first argument of both is the RPC's service.
     `operations` and `codes` are the possible operations and response codes (besides OK). `anonymous` RPCs accept calls
-    without a client id.
+    without a client id. `rights` is a rule of `required_rights`. `pool` is the thread pool, None if upstream starts the
+    RPC outside any pool. An RPC that `keeps_thread` waits for a slave on its thread.
     """
 
     name: str
@@ -49,6 +53,9 @@ class Rpc:
     kind: MethodKind = MethodKind.UNARY
     refuse: Callable[[Any, RpcCall, Refusal], None] = field(default=refuse_in_response)
     anonymous: bool = False
+    rights: Rights = field(kw_only=True)
+    pool: Pool | None = field(default=None, kw_only=True)
+    keeps_thread: bool = field(default=False, kw_only=True)
 
     @property
     def path(self) -> str:
@@ -67,6 +74,9 @@ class Rpc:
             path=self.path,
             response=self.response,
             anonymous=self.anonymous,
+            rights=self.rights,
+            pool=self.pool,
+            keeps_thread=self.keeps_thread,
             start=MethodType(self.start, service),
             refuse=MethodType(self.refuse, service),
             gate=gate,

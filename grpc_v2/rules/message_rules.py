@@ -14,21 +14,7 @@ from ..proto.timestamps import timestamp_ms
 from .proxy_rules import CONTROL, is_blank
 from .status import Refusal, proxy_exception
 
-# fmt: off
-RESERVED = frozenset({
-    "TRACE_ON", "MSG_REGION", "KEYS", "TAGS", "WAIT", "DELAY", "RETRY_TOPIC", "REAL_TOPIC", "REAL_QID", "TRAN_MSG",
-    "PGROUP", "MIN_OFFSET", "MAX_OFFSET", "BUYER_ID", "ORIGIN_MESSAGE_ID", "TRANSFER_FLAG", "CORRECTION_FLAG",
-    "MQ2_FLAG", "RECONSUME_TIME", "UNIQ_KEY", "MAX_RECONSUME_TIMES", "CONSUME_START_TIME", "POP_CK",
-    "POP_CK_OFFSET", "1ST_POP_TIME", "TRAN_PREPARED_QUEUE_OFFSET", "DUP_INFO", "EXTEND_UNIQ_INFO", "INSTANCE_ID",
-    "CORRELATION_ID", "REPLY_TO_CLIENT", "TTL", "ARRIVE_TIME", "PUSH_REPLY_TIME", "CLUSTER", "MSG_TYPE",
-    "INNER_MULTI_QUEUE_OFFSET", "TIMER_DELAY_MS", "TIMER_DELAY_SEC", "TIMER_DELIVER_MS", "TIMER_ENQUEUE_MS",
-    "TIMER_DEQUEUE_MS", "TIMER_ROLL_TIMES", "TIMER_OUT_MS", "TIMER_DEL_UNIQKEY", "TIMER_DELAY_LEVEL", "__BORNHOST",
-    "BORN_TIMESTAMP", "DLQ_ORIGIN_TOPIC", "DLQ_ORIGIN_MESSAGE_ID", "__CRC32#",
-})
-# fmt: on
-"""Property names that users cannot set and that consumers do not see (MessageConst.STRING_HASH_SET)."""
-
-_DELAYS = (props.DELAY, props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS)
+_RESERVED, _DELAYS = props.RESERVED, props.REQUESTED_DELAYS
 
 
 def check_body(body: bytes, config: ProxyConfig) -> None:
@@ -127,7 +113,7 @@ def _user_properties(message: pb.Message, config: ProxyConfig) -> tuple[dict[str
         )
     size = 0
     for name, value in properties.items():
-        if name in RESERVED:
+        if name in _RESERVED:
             raise Refusal(pb.ILLEGAL_MESSAGE_PROPERTY_KEY, f"property is used by system: {name}")
         if CONTROL.search(name):
             raise Refusal(pb.ILLEGAL_MESSAGE_PROPERTY_KEY, "the key of property cannot contain control character")

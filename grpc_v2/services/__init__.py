@@ -4,6 +4,7 @@ Each service is constructed with the parts of the proxy that it needs. It must n
 to a message belong to the engine.
 """
 
+from ..proxy.pool import Pool
 from ..proxy.rpc_table import Rpc
 from .ack import ACK_MESSAGE
 from .clients import HEARTBEAT, NOTIFY_CLIENT_TERMINATION
@@ -36,3 +37,8 @@ RPCS: tuple[Rpc, ...] = (
     RECALL_MESSAGE,
 )
 """Every RPC of MessagingService that 5.3.3 defines, in the order of the service's declaration."""
+
+
+def rpcs_of(pool: Pool) -> tuple[str, ...]:
+    """Return the names of the RPCs that a thread pool runs."""
+    return tuple(rpc.name for rpc in RPCS if rpc.pool is pool)

@@ -14,6 +14,8 @@ from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.auto_renewal import Renewals
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_consume
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc
@@ -105,4 +107,6 @@ ACK_MESSAGE = Rpc(
         pb.MULTIPLE_RESULTS,
         pb.INTERNAL_SERVER_ERROR,
     ),
+    rights=to_consume,
+    pool=Pool.CONSUMER,
 )

@@ -22,6 +22,8 @@ from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.fire_and_forget import FireAndForget
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_send_heartbeat, to_terminate
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import Rpc
@@ -165,7 +167,16 @@ _CODES = (
     pb.ILLEGAL_CONSUMER_GROUP,
     pb.INTERNAL_SERVER_ERROR,
 )
-HEARTBEAT = Rpc("Heartbeat", sv.HeartbeatRequest, sv.HeartbeatResponse, ClientService.heartbeat, (Heartbeat,), _CODES)
+HEARTBEAT = Rpc(
+    "Heartbeat",
+    sv.HeartbeatRequest,
+    sv.HeartbeatResponse,
+    ClientService.heartbeat,
+    (Heartbeat,),
+    _CODES,
+    rights=to_send_heartbeat,
+    pool=Pool.CLIENT_MANAGER,
+)
 NOTIFY_CLIENT_TERMINATION = Rpc(
     "NotifyClientTermination",
     sv.NotifyClientTerminationRequest,
@@ -173,4 +184,6 @@ NOTIFY_CLIENT_TERMINATION = Rpc(
     ClientService.notify_client_termination,
     (ChangeInvisibleTime, ForgetWaiting, UnregisterClient, ChannelClosed),
     _CODES,
+    rights=to_terminate,
+    pool=Pool.CLIENT_MANAGER,
 )

@@ -14,6 +14,8 @@ from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.auto_renewal import Renewals
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_consume
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc
@@ -80,4 +82,6 @@ FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE = Rpc(
     DeadLetterService.forward_message_to_dead_letter_queue,
     (SendMessageBack, AckMessage),
     (*NAMES, pb.ILLEGAL_CONSUMER_GROUP, pb.INVALID_RECEIPT_HANDLE, pb.INTERNAL_SERVER_ERROR),
+    rights=to_consume,
+    pool=Pool.PRODUCER,
 )

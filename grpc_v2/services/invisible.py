@@ -12,6 +12,8 @@ from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proto.timestamps import duration_ms
 from ..proxy.auto_renewal import Renewals
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_change_invisible_duration
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
@@ -69,4 +71,6 @@ CHANGE_INVISIBLE_DURATION = Rpc(
         pb.INVALID_RECEIPT_HANDLE,
         pb.INTERNAL_SERVER_ERROR,
     ),
+    rights=to_change_invisible_duration,
+    pool=Pool.CONSUMER,
 )

@@ -8,6 +8,8 @@ from rocketmq_testkit.emulator.operations.send import RecallMessage, RecallResul
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_produce
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
@@ -49,4 +51,7 @@ RECALL_MESSAGE = Rpc(
     one_operation(RecallService.recall_message, RecallService._recalled),
     (RecallMessage,),
     (*NAMES, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
+    rights=to_produce,
+    pool=Pool.PRODUCER,
+    keeps_thread=True,
 )

@@ -24,7 +24,9 @@ from ..proto import service_pb2 as sv
 from ..proto.timestamps import duration_ms, set_timestamp
 from ..proxy.auto_renewal import Renewable, Renewals
 from ..proxy.fire_and_forget import FireAndForget
+from ..proxy.pool import Pool
 from ..proxy.receive_polls import Polls
+from ..proxy.required_rights import to_receive
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc
@@ -315,4 +317,6 @@ RECEIVE_MESSAGE = Rpc(
     ),
     MethodKind.SERVER_STREAM,
     ReceiveService.refuse,
+    rights=to_receive,
+    pool=Pool.CONSUMER,
 )

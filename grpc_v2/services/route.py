@@ -14,6 +14,8 @@ from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_consume, to_find_route
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
@@ -127,6 +129,8 @@ QUERY_ROUTE = Rpc(
     one_operation(RouteService.query_route, RouteService._route_answer, _unknown),
     (GetRouteInfo,),
     (*NAMES, pb.TOPIC_NOT_FOUND, pb.INTERNAL_SERVER_ERROR),
+    rights=to_find_route,
+    pool=Pool.ROUTE,
 )
 QUERY_ASSIGNMENT = Rpc(
     "QueryAssignment",
@@ -135,4 +139,6 @@ QUERY_ASSIGNMENT = Rpc(
     one_operation(RouteService.query_assignment, RouteService._assignment_answer, _unknown),
     (GetRouteInfo,),
     (*NAMES, pb.ILLEGAL_CONSUMER_GROUP, pb.TOPIC_NOT_FOUND, pb.FORBIDDEN, pb.INTERNAL_SERVER_ERROR),
+    rights=to_consume,
+    pool=Pool.ROUTE,
 )

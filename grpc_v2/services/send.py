@@ -18,6 +18,8 @@ from ..convert.batch_body import encode_batch
 from ..convert.message_encoder import number
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_send
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc, expect
@@ -155,4 +157,6 @@ SEND_MESSAGE = Rpc(
         pb.HA_NOT_AVAILABLE,
         pb.INTERNAL_SERVER_ERROR,
     ),
+    rights=to_send,
+    pool=Pool.PRODUCER,
 )

@@ -19,6 +19,7 @@ from ..proto import service_pb2 as sv
 from ..proxy.authorization import check as check_access
 from ..proxy.delayed_calls import DelayedCalls
 from ..proxy.proxy import NO_CLIENT_ID
+from ..proxy.required_rights import to_send_settings
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import Rpc
@@ -120,7 +121,7 @@ class _Stream:
         access = self._service.access
         if access.on:
             try:
-                check_access(access, call.server_call, command)
+                check_access(access, call.server_call, command, call.rpc.rights)
             except Refusal as refusal:
                 return refusal
         return Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID) if is_blank(call.client_id) else None
@@ -193,4 +194,5 @@ TELEMETRY = Rpc(
     MethodKind.BIDI,
     TelemetryService.refuse,
     anonymous=True,
+    rights=to_send_settings,
 )

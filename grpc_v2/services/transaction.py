@@ -9,6 +9,8 @@ from rocketmq_testkit.emulator.operations.send import EndTransaction
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
+from ..proxy.pool import Pool
+from ..proxy.required_rights import to_produce
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import NAMES, Rpc
@@ -66,4 +68,7 @@ END_TRANSACTION = Rpc(
     TransactionService.end_transaction,
     (EndTransaction,),
     (*NAMES, pb.INVALID_TRANSACTION_ID, pb.INTERNAL_SERVER_ERROR),
+    rights=to_produce,
+    pool=Pool.TRANSACTION,
+    keeps_thread=True,
 )

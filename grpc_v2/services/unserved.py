@@ -1,6 +1,7 @@
 """RPCs that the proxy of 5.3.3 registers but does not implement."""
 
 from ..proto import service_pb2 as sv
+from ..proxy.required_rights import no_rights
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import Rpc
 from ..rules.status import status_rejection
@@ -26,13 +27,35 @@ PULL_MESSAGE = Rpc(
     (),
     MethodKind.SERVER_STREAM,
     anonymous=True,
+    rights=no_rights,
 )
 UPDATE_OFFSET = Rpc(
-    "UpdateOffset", sv.UpdateOffsetRequest, sv.UpdateOffsetResponse, UnservedRpcs.unimplemented, (), (), anonymous=True
+    "UpdateOffset",
+    sv.UpdateOffsetRequest,
+    sv.UpdateOffsetResponse,
+    UnservedRpcs.unimplemented,
+    (),
+    (),
+    anonymous=True,
+    rights=no_rights,
 )
 GET_OFFSET = Rpc(
-    "GetOffset", sv.GetOffsetRequest, sv.GetOffsetResponse, UnservedRpcs.unimplemented, (), (), anonymous=True
+    "GetOffset",
+    sv.GetOffsetRequest,
+    sv.GetOffsetResponse,
+    UnservedRpcs.unimplemented,
+    (),
+    (),
+    anonymous=True,
+    rights=no_rights,
 )
 QUERY_OFFSET = Rpc(
-    "QueryOffset", sv.QueryOffsetRequest, sv.QueryOffsetResponse, UnservedRpcs.unimplemented, (), (), anonymous=True
+    "QueryOffset",
+    sv.QueryOffsetRequest,
+    sv.QueryOffsetResponse,
+    UnservedRpcs.unimplemented,
+    (),
+    (),
+    anonymous=True,
+    rights=no_rights,
 )

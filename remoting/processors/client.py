@@ -5,6 +5,7 @@ Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
+from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AllProducersResult,
@@ -29,6 +30,7 @@ from rocketmq_testkit.emulator.operations import (
     UnlockBatchMq,
     UnregisterClient,
 )
+from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..bodies import client
 from ..bodies.client import CheckClientBody, HeartbeatBody, LockBody, SubscriptionBody, UnlockBody
@@ -36,6 +38,17 @@ from ..bodies.writing import dumps, message_queue
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import BodyOf, NoHeader, RequestTable, Role
+from ..request.required_rights import (
+    CONSUMPTION,
+    PROGRESS,
+    no_rights,
+    on_cluster,
+    on_fields,
+    to_list_consumers,
+    to_lock_queues,
+    to_send_heartbeat,
+    to_unregister,
+)
 from ..wire.answer_frame import NOT_SET
 from ..wire.ext_fields import Header, Int, header, wire
 
@@ -117,7 +130,14 @@ def _heartbeat_answer(call: RemotingCall, result: HeartbeatResult) -> bytes:
     return call.answer(None, {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": changed})
 
 
-@TABLE.processor(RequestCode.HEART_BEAT, header=NoHeader, body=HeartbeatBody, answer=_heartbeat_answer)
+@TABLE.processor(
+    RequestCode.HEART_BEAT,
+    header=NoHeader,
+    rights=to_send_heartbeat,
+    pool=Pool.HEARTBEAT,
+    body=HeartbeatBody,
+    answer=_heartbeat_answer,
+)
 def heart_beat(call: RemotingCall, header: NoHeader, body: HeartbeatBody) -> Heartbeat:
     """Translate a heartbeat. The client's language and version are those of the request header."""
     return client.heartbeat(body, call.language, call.version)
@@ -127,7 +147,13 @@ def _empty_fields(call: RemotingCall, result: Done) -> bytes:
     return call.answer(result.remark, {})
 
 
-@TABLE.processor(RequestCode.UNREGISTER_CLIENT, header=UnregisterClientRequestHeader, answer=_empty_fields)
+@TABLE.processor(
+    RequestCode.UNREGISTER_CLIENT,
+    header=UnregisterClientRequestHeader,
+    rights=to_unregister,
+    pool=Pool.CLIENT,
+    answer=_empty_fields,
+)
 def unregister_client(call: RemotingCall, header: UnregisterClientRequestHeader, body: bytes) -> UnregisterClient:
     """Translate a request to leave groups. C++ clients send an empty name for the group that they do not mean."""
     return UnregisterClient(header.client_id, header.producer_group or None, header.consumer_group or None)
@@ -144,6 +170,8 @@ def _consumer_list_refusal(call: RemotingCall, error: EngineError) -> bytes:
 @TABLE.processor(
     RequestCode.GET_CONSUMER_LIST_BY_GROUP,
     header=GetConsumerListByGroupRequestHeader,
+    rights=to_list_consumers,
+    pool=Pool.CONSUMER,
     answer=_consumer_list,
     refuse=_consumer_list_refusal,
 )
@@ -158,19 +186,25 @@ def _locked(call: RemotingCall, result: LockBatchResult) -> bytes:
     return call.answer(None, None, dumps({"lockOKMQSet": [message_queue(each) for each in result.queues]}))
 
 
-@TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, body=LockBody, answer=_locked)
+@TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, rights=to_lock_queues, body=LockBody, answer=_locked)
 def lock_batch_mq(call: RemotingCall, header: NoHeader, body: LockBody) -> LockBatchMq:
     """Translate a request to lock queues. The response lists the queues that the client holds now."""
     return LockBatchMq(body.consumer_group or "", body.client_id, body.queues)
 
 
-@TABLE.processor(RequestCode.UNLOCK_BATCH_MQ, header=NoHeader, body=UnlockBody)
+@TABLE.processor(RequestCode.UNLOCK_BATCH_MQ, header=NoHeader, rights=to_lock_queues, body=UnlockBody)
 def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: UnlockBody) -> UnlockBatchMq:
     """Translate a request to unlock queues. Java clients may send it oneway; Go clients expect a response."""
     return UnlockBatchMq(body.consumer_group or "", body.client_id, body.queues)
 
 
-@TABLE.processor(RequestCode.CHECK_CLIENT_CONFIG, header=NoHeader, body=BodyOf(CheckClientBody, required=False))
+@TABLE.processor(
+    RequestCode.CHECK_CLIENT_CONFIG,
+    header=NoHeader,
+    rights=no_rights,
+    pool=Pool.CLIENT,
+    body=BodyOf(CheckClientBody, required=False),
+)
 def check_client_config(call: RemotingCall, header: NoHeader, body: CheckClientBody | None) -> CheckClientConfig:
     """Translate a request to validate a subscription. Without a body or a subscription it is valid."""
     body = body or CheckClientBody()
@@ -187,6 +221,7 @@ def _consumer_connection(call: RemotingCall, result: ConsumerConnectionResult) -
 @TABLE.processor(
     RequestCode.GET_CONSUMER_CONNECTION_LIST,
     header=GetConsumerConnectionListRequestHeader,
+    rights=on_fields(Action.GET, fields="consumerGroup"),
     answer=_consumer_connection,
 )
 def get_consumer_connections(
@@ -203,6 +238,7 @@ def _producer_connection(call: RemotingCall, result: ProducerConnectionResult) -
 @TABLE.processor(
     RequestCode.GET_PRODUCER_CONNECTION_LIST,
     header=GetProducerConnectionListRequestHeader,
+    rights=on_cluster(Action.GET),
     answer=_producer_connection,
 )
 def get_producer_connections(
@@ -217,7 +253,9 @@ def _all_producers(call: RemotingCall, result: AllProducersResult) -> bytes:
     return call.answer(None, None, dumps({"data": groups}))
 
 
-@TABLE.processor(RequestCode.GET_ALL_PRODUCER_INFO, header=NoHeader, answer=_all_producers)
+@TABLE.processor(
+    RequestCode.GET_ALL_PRODUCER_INFO, header=NoHeader, rights=on_cluster(Action.GET), answer=_all_producers
+)
 def get_all_producers(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllProducerInfo:
     """Translate a request for the connections of all producer groups."""
     return GetAllProducerInfo()
@@ -227,7 +265,12 @@ def _relayed(call: RemotingCall, result: ClientAnswer) -> bytes:
     return call.answer(result.remark, result.ext_fields, result.body, result.code)
 
 
-@TABLE.processor(RequestCode.GET_CONSUMER_RUNNING_INFO, header=GetConsumerRunningInfoRequestHeader, answer=_relayed)
+@TABLE.processor(
+    RequestCode.GET_CONSUMER_RUNNING_INFO,
+    header=GetConsumerRunningInfoRequestHeader,
+    rights=on_fields(Action.GET, fields="consumerGroup"),
+    answer=_relayed,
+)
 def get_consumer_running_info(
     call: RemotingCall, header: GetConsumerRunningInfoRequestHeader, body: bytes
 ) -> GetConsumerRunningInfo:
@@ -239,7 +282,10 @@ def get_consumer_running_info(
 
 
 @TABLE.processor(
-    RequestCode.CONSUME_MESSAGE_DIRECTLY, header=ConsumeMessageDirectlyResultRequestHeader, answer=_relayed
+    RequestCode.CONSUME_MESSAGE_DIRECTLY,
+    header=ConsumeMessageDirectlyResultRequestHeader,
+    rights=on_fields(Action.SUB, fields=CONSUMPTION),
+    answer=_relayed,
 )
 def consume_message_directly(
     call: RemotingCall, header: ConsumeMessageDirectlyResultRequestHeader, body: bytes
@@ -257,7 +303,10 @@ def _status(call: RemotingCall, result: ConsumerStatusResult) -> bytes:
 
 
 @TABLE.processor(
-    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, header=GetConsumerStatusRequestHeader, answer=_status
+    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
+    header=GetConsumerStatusRequestHeader,
+    rights=on_fields(Action.GET, fields=PROGRESS),
+    answer=_status,
 )
 def get_consumer_status(call: RemotingCall, header: GetConsumerStatusRequestHeader, body: bytes) -> GetConsumerStatus:
     """Translate a request for consumer offsets. The broker sends a request to each client, one after another."""

@@ -5,6 +5,7 @@ Source: AdminBrokerProcessor, QueryAssignmentProcessor (5.3.3).
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
+from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.operations import (
     AssignmentResult,
     BrokerMember,
@@ -30,6 +31,7 @@ from rocketmq_testkit.emulator.operations import (
     TopicListResult,
     UpdateGroupForbidden,
 )
+from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..bodies import group, route
 from ..bodies.group import AssignmentBody, GroupConfigBody, GroupListBody, RequestModeBody
@@ -37,6 +39,7 @@ from ..bodies.writing import dumps
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import CONSUMPTION, PROGRESS, no_rights, on_fields
 from ..wire.ext_fields import Header, header
 
 TABLE = RequestTable(Role.BROKER)
@@ -111,19 +114,27 @@ class QueryConsumeTimeSpanRequestHeader(Header):
     group: str
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, header=NoHeader, body=GroupConfigBody)
+@TABLE.processor(
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, header=NoHeader, rights=no_rights, body=GroupConfigBody
+)
 def create_group(call: RemotingCall, header: NoHeader, body: GroupConfigBody) -> CreateGroup:
     """Translate a group configuration. As in upstream, the group name is not validated here."""
     return CreateGroup(group.config(body))
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, header=NoHeader, body=GroupListBody)
+@TABLE.processor(
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, header=NoHeader, rights=no_rights, body=GroupListBody
+)
 def create_groups(call: RemotingCall, header: NoHeader, body: GroupListBody) -> CreateGroups:
     """Translate the configurations of several groups."""
     return CreateGroups([CreateGroup(each) for each in body.configs()])
 
 
-@TABLE.processor(RequestCode.DELETE_SUBSCRIPTIONGROUP, header=DeleteSubscriptionGroupRequestHeader)
+@TABLE.processor(
+    RequestCode.DELETE_SUBSCRIPTIONGROUP,
+    header=DeleteSubscriptionGroupRequestHeader,
+    rights=on_fields(Action.DELETE, fields="groupName"),
+)
 def delete_group(call: RemotingCall, header: DeleteSubscriptionGroupRequestHeader, body: bytes) -> DeleteGroup:
     """Translate a request to delete a group. Other requests delete its retry topic and its dead letter queue."""
     return DeleteGroup(header.group_name, header.clean_offset)
@@ -134,7 +145,10 @@ def _group(call: RemotingCall, result: GroupResult) -> bytes:
 
 
 @TABLE.processor(
-    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, header=GetSubscriptionGroupConfigRequestHeader, answer=_group
+    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG,
+    header=GetSubscriptionGroupConfigRequestHeader,
+    rights=on_fields(Action.GET, fields="group"),
+    answer=_group,
 )
 def get_group(call: RemotingCall, header: GetSubscriptionGroupConfigRequestHeader, body: bytes) -> GetGroup:
     """Translate a request for a group's configuration. The proxy sends this request."""
@@ -145,7 +159,7 @@ def _groups(call: RemotingCall, result: GroupsResult) -> bytes:
     return call.answer(None, None, group.all_groups(result))
 
 
-@TABLE.processor(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, header=NoHeader, answer=_groups)
+@TABLE.processor(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, header=NoHeader, rights=no_rights, answer=_groups)
 def get_all_groups(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllGroups:
     """Translate a request for all groups. The paging fields are ignored, as in 5.3.3."""
     return GetAllGroups()
@@ -155,7 +169,12 @@ def _progress(call: RemotingCall, result: ConsumeStatsResult) -> bytes:
     return call.answer(None, None, group.consume_stats(result))
 
 
-@TABLE.processor(RequestCode.GET_CONSUME_STATS, header=GetConsumeStatsRequestHeader, answer=_progress)
+@TABLE.processor(
+    RequestCode.GET_CONSUME_STATS,
+    header=GetConsumeStatsRequestHeader,
+    rights=on_fields(Action.GET, fields=f"{CONSUMPTION} topicList"),
+    answer=_progress,
+)
 def get_consume_stats(call: RemotingCall, header: GetConsumeStatsRequestHeader, body: bytes) -> GetConsumeStats:
     """Translate a request for a group's progress. A blank topic means all topics."""
     listed, topic = header.topic_list or "", header.topic or ""
@@ -167,7 +186,12 @@ def _group_list(call: RemotingCall, result: GroupListResult) -> bytes:
     return call.answer(None, None, dumps({"groupList": result.groups}))
 
 
-@TABLE.processor(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header=QueryTopicConsumeByWhoRequestHeader, answer=_group_list)
+@TABLE.processor(
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,
+    header=QueryTopicConsumeByWhoRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    answer=_group_list,
+)
 def query_groups_of_topic(
     call: RemotingCall, header: QueryTopicConsumeByWhoRequestHeader, body: bytes
 ) -> QueryGroupsOfTopic:
@@ -183,7 +207,12 @@ def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
     return call.answer(None, None, route.topic_list(call, result))
 
 
-@TABLE.processor(RequestCode.QUERY_TOPICS_BY_CONSUMER, header=QueryTopicsByConsumerRequestHeader, answer=_topic_list)
+@TABLE.processor(
+    RequestCode.QUERY_TOPICS_BY_CONSUMER,
+    header=QueryTopicsByConsumerRequestHeader,
+    rights=on_fields(Action.GET, fields="group"),
+    answer=_topic_list,
+)
 def query_topics_of_group(
     call: RemotingCall, header: QueryTopicsByConsumerRequestHeader, body: bytes
 ) -> QueryTopicsOfGroup:
@@ -196,7 +225,10 @@ def _subscription(call: RemotingCall, result: SubscriptionResult) -> bytes:
 
 
 @TABLE.processor(
-    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, header=QuerySubscriptionByConsumerRequestHeader, answer=_subscription
+    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER,
+    header=QuerySubscriptionByConsumerRequestHeader,
+    rights=on_fields(Action.GET, fields="group topic"),
+    answer=_subscription,
 )
 def query_subscription(
     call: RemotingCall, header: QuerySubscriptionByConsumerRequestHeader, body: bytes
@@ -209,7 +241,12 @@ def _time_span(call: RemotingCall, result: ConsumeTimeSpanResult) -> bytes:
     return call.answer(None, None, group.consume_time_span(result))
 
 
-@TABLE.processor(RequestCode.QUERY_CONSUME_TIME_SPAN, header=QueryConsumeTimeSpanRequestHeader, answer=_time_span)
+@TABLE.processor(
+    RequestCode.QUERY_CONSUME_TIME_SPAN,
+    header=QueryConsumeTimeSpanRequestHeader,
+    rights=on_fields(Action.GET, fields=PROGRESS),
+    answer=_time_span,
+)
 def query_time_span(call: RemotingCall, header: QueryConsumeTimeSpanRequestHeader, body: bytes) -> QueryConsumeTimeSpan:
     """Translate a request for a group's consume time spans by queue."""
     return QueryConsumeTimeSpan(header.topic, header.group)
@@ -219,7 +256,14 @@ def _assignment(call: RemotingCall, result: AssignmentResult) -> bytes:
     return call.answer(None, None, group.assignments(result))
 
 
-@TABLE.processor(RequestCode.QUERY_ASSIGNMENT, header=NoHeader, body=AssignmentBody, answer=_assignment)
+@TABLE.processor(
+    RequestCode.QUERY_ASSIGNMENT,
+    header=NoHeader,
+    rights=no_rights,
+    pool=Pool.BALANCE,
+    body=AssignmentBody,
+    answer=_assignment,
+)
 def query_assignment(call: RemotingCall, header: NoHeader, body: AssignmentBody) -> QueryAssignment:
     """Translate a request to assign the queues of one topic to one client (server-side rebalance)."""
     return QueryAssignment(
@@ -231,7 +275,9 @@ def query_assignment(call: RemotingCall, header: NoHeader, body: AssignmentBody)
     )
 
 
-@TABLE.processor(RequestCode.SET_MESSAGE_REQUEST_MODE, header=NoHeader, body=RequestModeBody)
+@TABLE.processor(
+    RequestCode.SET_MESSAGE_REQUEST_MODE, header=NoHeader, rights=no_rights, pool=Pool.BALANCE, body=RequestModeBody
+)
 def set_message_request_mode(call: RemotingCall, header: NoHeader, body: RequestModeBody) -> SetMessageRequestMode:
     """Translate the message request mode of a group on a topic. Errors: NO_PERMISSION (retry topic)."""
     return SetMessageRequestMode(
@@ -248,7 +294,10 @@ def _forbidden(call: RemotingCall, result: GroupForbiddenResult) -> bytes:
 
 
 @TABLE.processor(
-    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, header=UpdateGroupForbiddenRequestHeader, answer=_forbidden
+    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN,
+    header=UpdateGroupForbiddenRequestHeader,
+    rights=on_fields(Action.UPDATE, fields="group topic"),
+    answer=_forbidden,
 )
 def update_group_forbidden(
     call: RemotingCall, header: UpdateGroupForbiddenRequestHeader, body: bytes

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
+from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AllOffsetsResult,
@@ -22,11 +23,13 @@ from rocketmq_testkit.emulator.operations import (
     TimestampResult,
     UpdateConsumerOffset,
 )
+from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..bodies.writing import dumps, number_map, queue_map
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import no_rights, on_fields, to_consume
 from ..wire.answer_frame import NOT_SET
 from ..wire.ext_fields import Header, Int, Long, header
 
@@ -148,7 +151,12 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
 
 
 @TABLE.processor(
-    RequestCode.QUERY_CONSUMER_OFFSET, header=QueryConsumerOffsetRequestHeader, answer=_offset, refuse=_refusal
+    RequestCode.QUERY_CONSUMER_OFFSET,
+    header=QueryConsumerOffsetRequestHeader,
+    rights=to_consume(Action.SUB, Action.GET),
+    pool=Pool.CONSUMER,
+    answer=_offset,
+    refuse=_refusal,
 )
 def query_consumer_offset(
     call: RemotingCall, header: QueryConsumerOffsetRequestHeader, body: bytes
@@ -160,6 +168,8 @@ def query_consumer_offset(
 @TABLE.processor(
     RequestCode.UPDATE_CONSUMER_OFFSET,
     header=UpdateConsumerOffsetRequestHeader,
+    rights=to_consume(Action.SUB, Action.UPDATE),
+    pool=Pool.CONSUMER,
     answer=_without_fields,
     refuse=_refusal,
 )
@@ -171,7 +181,11 @@ def update_consumer_offset(
 
 
 @TABLE.processor(
-    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header=SearchOffsetRequestHeader, answer=_offset, refuse=_refusal
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+    header=SearchOffsetRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    answer=_offset,
+    refuse=_refusal,
 )
 def search_offset(call: RemotingCall, header: SearchOffsetRequestHeader, body: bytes) -> SearchOffset:
     """Translate a search by store timestamp. The boundary type is case-insensitive."""
@@ -179,13 +193,25 @@ def search_offset(call: RemotingCall, header: SearchOffsetRequestHeader, body: b
     return SearchOffset(header.topic, header.queue_id, header.timestamp, upper)
 
 
-@TABLE.processor(RequestCode.GET_MAX_OFFSET, header=GetMaxOffsetRequestHeader, answer=_offset, refuse=_refusal)
+@TABLE.processor(
+    RequestCode.GET_MAX_OFFSET,
+    header=GetMaxOffsetRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    answer=_offset,
+    refuse=_refusal,
+)
 def get_max_offset(call: RemotingCall, header: GetMaxOffsetRequestHeader, body: bytes) -> GetMaxOffset:
     """Translate a request for the maximum offset, which is the exclusive end of the queue."""
     return GetMaxOffset(header.topic, header.queue_id)
 
 
-@TABLE.processor(RequestCode.GET_MIN_OFFSET, header=GetMinOffsetRequestHeader, answer=_min_offset, refuse=_refusal)
+@TABLE.processor(
+    RequestCode.GET_MIN_OFFSET,
+    header=GetMinOffsetRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    answer=_min_offset,
+    refuse=_refusal,
+)
 def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: bytes) -> GetMinOffset:
     """Translate a request for the minimum offset. As in upstream, its response has an empty remark."""
     return GetMinOffset(header.topic, header.queue_id)
@@ -194,6 +220,7 @@ def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: 
 @TABLE.processor(
     RequestCode.GET_EARLIEST_MSG_STORETIME,
     header=GetEarliestMsgStoretimeRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
     answer=_timestamp,
     refuse=_refusal,
 )
@@ -213,7 +240,12 @@ def _reset(call: RemotingCall, result: ResetOffsetResult) -> bytes:
     return call.answer(None if kept_here else NOT_SET, None, dumps({"offsetTable": queue_map(items)}))
 
 
-@TABLE.processor(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header=ResetOffsetRequestHeader, answer=_reset)
+@TABLE.processor(
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+    header=ResetOffsetRequestHeader,
+    rights=on_fields(Action.UPDATE, fields="group topic"),
+    answer=_reset,
+)
 def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: bytes) -> ResetOffset:
     """Translate an offset reset. The next pull of each queue gets the new offset.
 
@@ -232,7 +264,11 @@ def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: byt
     )
 
 
-@TABLE.processor(RequestCode.CLONE_GROUP_OFFSET, header=CloneGroupOffsetRequestHeader)
+@TABLE.processor(
+    RequestCode.CLONE_GROUP_OFFSET,
+    header=CloneGroupOffsetRequestHeader,
+    rights=on_fields(Action.UPDATE, fields="destGroup topic"),
+)
 def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader, body: bytes) -> CloneGroupOffset:
     """Translate a request to copy offsets.
 
@@ -249,7 +285,7 @@ def _all_offsets(call: RemotingCall, result: AllOffsetsResult) -> bytes:
     return call.answer(None, None, dumps(members))
 
 
-@TABLE.processor(RequestCode.GET_ALL_CONSUMER_OFFSET, header=NoHeader, answer=_all_offsets)
+@TABLE.processor(RequestCode.GET_ALL_CONSUMER_OFFSET, header=NoHeader, rights=no_rights, answer=_all_offsets)
 def get_all_consumer_offset(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllConsumerOffset:
     """Translate a slave's request for all consumer offsets."""
     return GetAllConsumerOffset()
@@ -259,7 +295,12 @@ def _correction(call: RemotingCall, result: CorrectionOffsetResult) -> bytes:
     return call.answer(None, None, dumps({"correctionOffsets": number_map(result.offsets)}))
 
 
-@TABLE.processor(RequestCode.QUERY_CORRECTION_OFFSET, header=QueryCorrectionOffsetHeader, answer=_correction)
+@TABLE.processor(
+    RequestCode.QUERY_CORRECTION_OFFSET,
+    header=QueryCorrectionOffsetHeader,
+    rights=on_fields(Action.GET, fields="filterGroups compareGroup topic"),
+    answer=_correction,
+)
 def query_correction_offset(
     call: RemotingCall, header: QueryCorrectionOffsetHeader, body: bytes
 ) -> QueryCorrectionOffset:

@@ -6,6 +6,7 @@ PeekMessageProcessor, PollingInfoProcessor (5.3.3). Absent numbers count as 0 wh
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
+from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
@@ -23,11 +24,13 @@ from rocketmq_testkit.emulator.operations import (
     PopResult,
     RollBackPops,
 )
+from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..bodies.pop import BatchAckBody
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import CONSUMPTION, no_rights, on_fields
 from ..wire.answer_frame import NOT_SET, found_answer
 from ..wire.ext_fields import Header, Int, Long, header
 
@@ -147,7 +150,14 @@ def _pop_refusal(call: RemotingCall, error: EngineError) -> bytes:
     return call.answer(error.remark, None if thrown else _NO_POP, code=error.code)
 
 
-@TABLE.processor(RequestCode.POP_MESSAGE, header=PopMessageRequestHeader, answer=_pop_answer, refuse=_pop_refusal)
+@TABLE.processor(
+    RequestCode.POP_MESSAGE,
+    header=PopMessageRequestHeader,
+    rights=on_fields(Action.SUB, fields=CONSUMPTION),
+    pool=Pool.PULL,
+    answer=_pop_answer,
+    refuse=_pop_refusal,
+)
 def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes) -> PopMessage:
     """Translate a pop. Messages in the response body and their offsets have the same order."""
     return PopMessage(
@@ -166,13 +176,25 @@ def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes
     )
 
 
-@TABLE.processor(RequestCode.PEEK_MESSAGE, header=PeekMessageRequestHeader, answer=_peek_answer, refuse=_pop_refusal)
+@TABLE.processor(
+    RequestCode.PEEK_MESSAGE,
+    header=PeekMessageRequestHeader,
+    rights=on_fields(Action.SUB, fields="topic consumerGroup"),
+    pool=Pool.PULL,
+    answer=_peek_answer,
+    refuse=_pop_refusal,
+)
 def peek_message(call: RemotingCall, header: PeekMessageRequestHeader, body: bytes) -> PeekMessage:
     """Translate a peek. Messages stay visible, so the response has no pop time and no receipt handle."""
     return PeekMessage(header.consumer_group, header.topic, header.queue_id, header.max_msg_nums)
 
 
-@TABLE.processor(RequestCode.ACK_MESSAGE, header=AckMessageRequestHeader)
+@TABLE.processor(
+    RequestCode.ACK_MESSAGE,
+    header=AckMessageRequestHeader,
+    rights=on_fields(Action.SUB, fields=CONSUMPTION),
+    pool=Pool.ACK,
+)
 def ack_message(call: RemotingCall, header: AckMessageRequestHeader, body: bytes) -> AckMessage:
     """Translate an acknowledgement. The engine validates the receipt handle."""
     if header.extra_info is None:
@@ -198,6 +220,8 @@ def _change_refusal(call: RemotingCall, error: EngineError) -> bytes:
 @TABLE.processor(
     RequestCode.CHANGE_MESSAGE_INVISIBLETIME,
     header=ChangeInvisibleTimeRequestHeader,
+    rights=on_fields(Action.SUB, fields=CONSUMPTION),
+    pool=Pool.ACK,
     answer=_change_answer,
     refuse=_change_refusal,
 )
@@ -212,7 +236,7 @@ def change_invisible_time(
     )
 
 
-@TABLE.processor(RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, body=BatchAckBody)
+@TABLE.processor(RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, rights=no_rights, pool=Pool.ACK, body=BatchAckBody)
 def batch_ack_message(call: RemotingCall, header: NoHeader, body: BatchAckBody) -> BatchAckMessage:
     """Translate acknowledgements of several check points."""
     return BatchAckMessage(None if body.acks is None else [each.ack() for each in body.acks], body.broker_name)
@@ -233,6 +257,8 @@ def _notification_refusal(call: RemotingCall, error: EngineError) -> bytes:
 @TABLE.processor(
     RequestCode.NOTIFICATION,
     header=NotificationRequestHeader,
+    rights=on_fields(Action.SUB, fields=CONSUMPTION),
+    pool=Pool.PULL,
     answer=_notification_answer,
     refuse=_notification_refusal,
 )
@@ -260,6 +286,8 @@ def _polling_info_refusal(call: RemotingCall, error: EngineError) -> bytes:
 @TABLE.processor(
     RequestCode.POLLING_INFO,
     header=PollingInfoRequestHeader,
+    rights=on_fields(Action.GET, fields=CONSUMPTION),
+    pool=Pool.PULL,
     answer=_polling_info_answer,
     refuse=_polling_info_refusal,
 )
@@ -272,7 +300,7 @@ def _rolled_back(call: RemotingCall, result: Done) -> bytes:
     return call.answer(NOT_SET)
 
 
-@TABLE.processor(RequestCode.POP_ROLLBACK, header=NoHeader, answer=_rolled_back)
+@TABLE.processor(RequestCode.POP_ROLLBACK, header=NoHeader, rights=no_rights, answer=_rolled_back)
 def pop_rollback(call: RemotingCall, header: NoHeader, body: bytes) -> RollBackPops:
     """Translate a rollback of pops, which is sent before popConsumerKVServiceEnable is switched off."""
     return RollBackPops()

@@ -2,15 +2,18 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
+from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.record_run import joined
 from rocketmq_testkit.emulator.operations import PullMessage, PullResult, SendMessageBack
+from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import RequestTable, Role
+from ..request.required_rights import no_rights, to_consume, to_send_back
 from ..wire.answer_frame import found_answer
 from ..wire.command import VERSION_SEND_BACK_MAX_RECONSUME
 from ..wire.ext_fields import Header, Int, Long, header
@@ -96,8 +99,17 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
 
 @TABLE.processor(
     RequestCode.PULL_MESSAGE,
+    header=PullMessageRequestHeader,
+    rights=to_consume(Action.SUB),
+    pool=Pool.PULL,
+    answer=_answer,
+    refuse=_refusal,
+)
+@TABLE.processor(
     RequestCode.LITE_PULL_MESSAGE,
     header=PullMessageRequestHeader,
+    rights=no_rights,
+    pool=Pool.LITE_PULL,
     answer=_answer,
     refuse=_refusal,
 )
@@ -118,7 +130,9 @@ def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: byt
     )
 
 
-@TABLE.processor(RequestCode.CONSUMER_SEND_MSG_BACK, header=ConsumerSendMsgBackRequestHeader)
+@TABLE.processor(
+    RequestCode.CONSUMER_SEND_MSG_BACK, header=ConsumerSendMsgBackRequestHeader, rights=to_send_back, pool=Pool.SEND
+)
 def send_message_back(call: RemotingCall, header: ConsumerSendMsgBackRequestHeader, body: bytes) -> SendMessageBack:
     """Translate a send-back. Versions below 121 (3.4.9) cannot set the maximum number of retries."""
     heeded = call.version >= VERSION_SEND_BACK_MAX_RECONSUME

@@ -7,6 +7,7 @@ Source: SendMessageProcessor, ReplyMessageProcessor, RecallMessageProcessor (5.3
 
 from functools import lru_cache
 
+from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message import properties
@@ -19,10 +20,12 @@ from rocketmq_testkit.emulator.operations import (
     SendResult,
     WholeBatchSendResult,
 )
+from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import RequestTable, Role
+from ..request.required_rights import no_rights, on_topic, to_send
 from ..wire.answer_frame import HEAD, NOT_SET, TAIL, quoted
 from ..wire.ext_fields import Header, Int, Long, header, wire
 
@@ -126,11 +129,20 @@ def send_refusal(call: RemotingCall, error: EngineError) -> bytes:
     return call.answer(error.remark, ext, code=error.code)
 
 
-@TABLE.processor(RequestCode.SEND_MESSAGE, header=SendMessageRequestHeader, answer=send_answer, refuse=send_refusal)
+@TABLE.processor(
+    RequestCode.SEND_MESSAGE,
+    header=SendMessageRequestHeader,
+    rights=to_send("topic", "group"),
+    pool=Pool.SEND,
+    answer=send_answer,
+    refuse=send_refusal,
+)
 @TABLE.processor(
     RequestCode.SEND_MESSAGE_V2,
     RequestCode.SEND_BATCH_MESSAGE,
     header=SendMessageRequestHeaderV2,
+    rights=to_send("b", "a"),
+    pool=Pool.SEND,
     answer=send_answer,
     refuse=send_refusal,
 )
@@ -173,10 +185,20 @@ def reply_answer(call: RemotingCall, result: SendResult) -> bytes:
 
 
 @TABLE.processor(
-    RequestCode.SEND_REPLY_MESSAGE, header=SendMessageRequestHeader, answer=reply_answer, refuse=send_refusal
+    RequestCode.SEND_REPLY_MESSAGE,
+    header=SendMessageRequestHeader,
+    rights=no_rights,
+    pool=Pool.REPLY,
+    answer=reply_answer,
+    refuse=send_refusal,
 )
 @TABLE.processor(
-    RequestCode.SEND_REPLY_MESSAGE_V2, header=SendMessageRequestHeaderV2, answer=reply_answer, refuse=send_refusal
+    RequestCode.SEND_REPLY_MESSAGE_V2,
+    header=SendMessageRequestHeaderV2,
+    rights=no_rights,
+    pool=Pool.REPLY,
+    answer=reply_answer,
+    refuse=send_refusal,
 )
 def send_reply_message(
     call: RemotingCall, header: SendMessageRequestHeader | SendMessageRequestHeaderV2, body: bytes
@@ -195,7 +217,12 @@ def _recall_refusal(call: RemotingCall, error: EngineError) -> bytes:
 
 
 @TABLE.processor(
-    RequestCode.RECALL_MESSAGE, header=RecallMessageRequestHeader, answer=_recall_answer, refuse=_recall_refusal
+    RequestCode.RECALL_MESSAGE,
+    header=RecallMessageRequestHeader,
+    rights=on_topic(Action.PUB),
+    pool=Pool.SEND,
+    answer=_recall_answer,
+    refuse=_recall_refusal,
 )
 def recall_message(call: RemotingCall, header: RecallMessageRequestHeader, body: bytes) -> RecallMessage:
     """Translate a recall by the handle that the response to the send had."""

@@ -17,6 +17,7 @@ from ..bodies.writing import data_version, dumps, number_map
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import no_rights
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -34,7 +35,7 @@ def _check_point(call: RemotingCall, result: TimerCheckPointResult) -> bytes:
     return call.answer(None, None, _CHECK_POINT.pack(*progress, _STATE_VERSION, result.changed_ms, result.version))
 
 
-@TABLE.processor(RequestCode.GET_TIMER_CHECK_POINT, header=NoHeader, answer=_check_point)
+@TABLE.processor(RequestCode.GET_TIMER_CHECK_POINT, header=NoHeader, rights=no_rights, answer=_check_point)
 def get_timer_check_point(call: RemotingCall, header: NoHeader, body: bytes) -> GetTimerCheckPoint:
     """Translate a request for the timer check point: seven 8-byte numbers, as slave brokers read them."""
     return GetTimerCheckPoint()
@@ -46,7 +47,7 @@ def _metrics(call: RemotingCall, result: TimerMetricsResult) -> bytes:
     return call.answer(None, None, dumps(body))
 
 
-@TABLE.processor(RequestCode.GET_TIMER_METRICS, header=NoHeader, answer=_metrics)
+@TABLE.processor(RequestCode.GET_TIMER_METRICS, header=NoHeader, rights=no_rights, answer=_metrics)
 def get_timer_metrics(call: RemotingCall, header: NoHeader, body: bytes) -> GetTimerMetrics:
     """Translate a request for the number of pending timer messages of each topic."""
     return GetTimerMetrics()
@@ -57,7 +58,7 @@ def _offsets(call: RemotingCall, result: DelayOffsetsResult) -> bytes:
     return call.answer(None, None, dumps(body))
 
 
-@TABLE.processor(RequestCode.GET_ALL_DELAY_OFFSET, header=NoHeader, answer=_offsets)
+@TABLE.processor(RequestCode.GET_ALL_DELAY_OFFSET, header=NoHeader, rights=no_rights, answer=_offsets)
 def get_all_delay_offset(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllDelayOffset:
     """Translate a slave's request for the offsets of all delay levels."""
     return GetAllDelayOffset()

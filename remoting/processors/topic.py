@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
@@ -30,6 +31,7 @@ from ..bodies.writing import dumps
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import BodyOf, NoHeader, RequestTable, Role
+from ..request.required_rights import no_rights, on_fields, to_create_topic
 from ..wire.answer_frame import NOT_SET
 from ..wire.ext_fields import Header, Int, header, required
 
@@ -84,7 +86,9 @@ def _created(call: RemotingCall, result: Done) -> bytes:
     return call.answer(NOT_SET)
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC, header=CreateTopicRequestHeader, answer=_created)
+@TABLE.processor(
+    RequestCode.UPDATE_AND_CREATE_TOPIC, header=CreateTopicRequestHeader, rights=to_create_topic, answer=_created
+)
 def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: bytes) -> CreateTopic:
     """Translate a topic configuration. As in upstream, numbers are not validated: perm 99 and 0 queues are accepted.
 
@@ -97,6 +101,7 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
 @TABLE.processor(
     RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC,
     header=CreateTopicRequestHeader,
+    rights=no_rights,
     body=BodyOf(MappingBody, required=False),
     answer=_created,
 )
@@ -137,13 +142,17 @@ def _config(header: CreateTopicRequestHeader) -> TopicConfig:
     )
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, header=NoHeader, body=TopicListBody, answer=_created)
+@TABLE.processor(
+    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, header=NoHeader, rights=no_rights, body=TopicListBody, answer=_created
+)
 def create_topics(call: RemotingCall, header: NoHeader, body: TopicListBody) -> CreateTopics:
     """Translate several topic configurations. Attributes are a map here, whose keys have the same signs."""
     return CreateTopics(body.creations())
 
 
-@TABLE.processor(RequestCode.DELETE_TOPIC_IN_BROKER, header=DeleteTopicRequestHeader)
+@TABLE.processor(
+    RequestCode.DELETE_TOPIC_IN_BROKER, header=DeleteTopicRequestHeader, rights=on_fields(Action.DELETE, fields="topic")
+)
 def delete_topic(call: RemotingCall, header: DeleteTopicRequestHeader, body: bytes) -> DeleteTopic:
     """Translate a request to delete a topic. Another request deletes it on the name server."""
     return DeleteTopic(header.topic)
@@ -156,7 +165,12 @@ def _topic(call: RemotingCall, result: TopicResult) -> bytes:
     return call.answer(None, None, dumps(members))
 
 
-@TABLE.processor(RequestCode.GET_TOPIC_CONFIG, header=GetTopicConfigRequestHeader, answer=_topic)
+@TABLE.processor(
+    RequestCode.GET_TOPIC_CONFIG,
+    header=GetTopicConfigRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    answer=_topic,
+)
 def get_topic_config(call: RemotingCall, header: GetTopicConfigRequestHeader, body: bytes) -> GetTopicConfig:
     """Translate a request for a topic's configuration. Admin tools set `lo`."""
     return GetTopicConfig(header.topic, header.lo)
@@ -166,7 +180,7 @@ def _topics(call: RemotingCall, result: TopicsResult) -> bytes:
     return call.answer(None, {}, topic.all_topics(result))
 
 
-@TABLE.processor(RequestCode.GET_ALL_TOPIC_CONFIG, header=NoHeader, answer=_topics)
+@TABLE.processor(RequestCode.GET_ALL_TOPIC_CONFIG, header=NoHeader, rights=no_rights, answer=_topics)
 def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllTopics:
     """Translate a request for all topics. The paging fields are ignored, as in 5.3.3."""
     return GetAllTopics()
@@ -176,7 +190,12 @@ def _stats(call: RemotingCall, result: TopicStatsResult) -> bytes:
     return call.answer(None, None, topic.stats(result))
 
 
-@TABLE.processor(RequestCode.GET_TOPIC_STATS_INFO, header=GetTopicStatsInfoRequestHeader, answer=_stats)
+@TABLE.processor(
+    RequestCode.GET_TOPIC_STATS_INFO,
+    header=GetTopicStatsInfoRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    answer=_stats,
+)
 def get_topic_stats(call: RemotingCall, header: GetTopicStatsInfoRequestHeader, body: bytes) -> GetTopicStats:
     """Translate a request for the offsets of a topic's queues."""
     return GetTopicStats(header.topic)
@@ -186,7 +205,7 @@ def _names(call: RemotingCall, result: TopicListResult) -> bytes:
     return call.answer(None, None, route.topic_list(call, result))
 
 
-@TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, header=NoHeader, answer=_names)
+@TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, header=NoHeader, rights=no_rights, answer=_names)
 def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerTopicList:
     """Translate a request for the system topics, which a broker creates on its own."""
     return GetBrokerTopicList()

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
+from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.operations import (
     AclResult,
     AclsResult,
@@ -25,6 +26,7 @@ from ..bodies.users import AclBody, UserBody
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import BodyOf, RequestTable, Role
+from ..request.required_rights import on_cluster
 from ..wire.answer_frame import NOT_SET
 from ..wire.ext_fields import Header, header, wire
 
@@ -113,7 +115,11 @@ def _info(username: str, body: bytes) -> UserInfo:
 
 
 @TABLE.processor(
-    RequestCode.AUTH_CREATE_USER, header=PutUserRequestHeader, body=BodyOf(UserBody, raw=True), answer=_done
+    RequestCode.AUTH_CREATE_USER,
+    header=PutUserRequestHeader,
+    rights=on_cluster(Action.UPDATE),
+    body=BodyOf(UserBody, raw=True),
+    answer=_done,
 )
 def create_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -> CreateUser:
     """Translate a request to create a user. The name is in the header, the rest in the body."""
@@ -121,26 +127,34 @@ def create_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -
 
 
 @TABLE.processor(
-    RequestCode.AUTH_UPDATE_USER, header=PutUserRequestHeader, body=BodyOf(UserBody, raw=True), answer=_done
+    RequestCode.AUTH_UPDATE_USER,
+    header=PutUserRequestHeader,
+    rights=on_cluster(Action.UPDATE),
+    body=BodyOf(UserBody, raw=True),
+    answer=_done,
 )
 def update_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -> UpdateUser:
     """Translate a request to update a user. Its fields are those of a request to create one."""
     return UpdateUser(header.username, _info(header.username, body), header.signer)
 
 
-@TABLE.processor(RequestCode.AUTH_DELETE_USER, header=DeleteUserRequestHeader, answer=_done)
+@TABLE.processor(
+    RequestCode.AUTH_DELETE_USER, header=DeleteUserRequestHeader, rights=on_cluster(Action.UPDATE), answer=_done
+)
 def delete_user(call: RemotingCall, header: DeleteUserRequestHeader, body: bytes) -> DeleteUser:
     """Translate a request to delete a user with its ACL policies."""
     return DeleteUser(header.username, header.signer)
 
 
-@TABLE.processor(RequestCode.AUTH_GET_USER, header=GetUserRequestHeader, answer=_user)
+@TABLE.processor(RequestCode.AUTH_GET_USER, header=GetUserRequestHeader, rights=on_cluster(Action.GET), answer=_user)
 def get_user(call: RemotingCall, header: GetUserRequestHeader, body: bytes) -> GetUser:
     """Translate a request for one user."""
     return GetUser(header.username)
 
 
-@TABLE.processor(RequestCode.AUTH_LIST_USER, header=ListUsersRequestHeader, answer=_users)
+@TABLE.processor(
+    RequestCode.AUTH_LIST_USER, header=ListUsersRequestHeader, rights=on_cluster(Action.GET), answer=_users
+)
 def list_users(call: RemotingCall, header: ListUsersRequestHeader, body: bytes) -> ListUsers:
     """Translate a request for all users, or for those whose name contains the filter."""
     return ListUsers(header.filter)
@@ -150,6 +164,7 @@ def list_users(call: RemotingCall, header: ListUsersRequestHeader, body: bytes) 
     RequestCode.AUTH_CREATE_ACL,
     RequestCode.AUTH_UPDATE_ACL,
     header=PutAclRequestHeader,
+    rights=on_cluster(Action.UPDATE),
     body=AclBody,
     answer=_done,
 )
@@ -158,19 +173,23 @@ def put_acl(call: RemotingCall, header: PutAclRequestHeader, body: AclBody) -> P
     return PutAcl(body.subject, header.subject, body.infos())
 
 
-@TABLE.processor(RequestCode.AUTH_DELETE_ACL, header=DeleteAclRequestHeader, answer=_done)
+@TABLE.processor(
+    RequestCode.AUTH_DELETE_ACL, header=DeleteAclRequestHeader, rights=on_cluster(Action.UPDATE), answer=_done
+)
 def delete_acl(call: RemotingCall, header: DeleteAclRequestHeader, body: bytes) -> DeleteAcl:
     """Translate a request to delete all ACL policies of a subject, or those of one resource."""
     return DeleteAcl(header.subject, header.resource, header.policy_type)
 
 
-@TABLE.processor(RequestCode.AUTH_GET_ACL, header=PutAclRequestHeader, answer=_rights)
+@TABLE.processor(RequestCode.AUTH_GET_ACL, header=PutAclRequestHeader, rights=on_cluster(Action.GET), answer=_rights)
 def get_acl(call: RemotingCall, header: PutAclRequestHeader, body: bytes) -> GetAcl:
     """Translate a request for the ACL policies of a subject."""
     return GetAcl(header.subject)
 
 
-@TABLE.processor(RequestCode.AUTH_LIST_ACL, header=ListAclsRequestHeader, answer=_all_rights)
+@TABLE.processor(
+    RequestCode.AUTH_LIST_ACL, header=ListAclsRequestHeader, rights=on_cluster(Action.GET), answer=_all_rights
+)
 def list_acls(call: RemotingCall, header: ListAclsRequestHeader, body: bytes) -> ListAcls:
     """Translate a request for all ACL policies, or for those that match the filters."""
     return ListAcls(header.subject_filter, header.resource_filter)

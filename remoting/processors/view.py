@@ -7,6 +7,7 @@ Source: QueryMessageProcessor, AdminBrokerProcessor (5.3.3).
 
 from typing import Any
 
+from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
@@ -26,6 +27,7 @@ from rocketmq_testkit.emulator.operations import (
     UpdateBrokerConfig,
     ViewMessage,
 )
+from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..bodies import replication
 from ..bodies.properties_text import read_properties
@@ -33,6 +35,7 @@ from ..bodies.writing import data_version, dumps
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import no_rights, on_fields, on_topic
 from ..wire.answer_frame import NOT_SET
 from ..wire.ext_fields import Header, Int, Long, header, wire
 
@@ -74,7 +77,13 @@ def _one_record(call: RemotingCall, result: MessagesResult) -> bytes:
     return call.answer(None, None, b"".join(result.records))
 
 
-@TABLE.processor(RequestCode.VIEW_MESSAGE_BY_ID, header=ViewMessageRequestHeader, answer=_one_record)
+@TABLE.processor(
+    RequestCode.VIEW_MESSAGE_BY_ID,
+    header=ViewMessageRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    pool=Pool.QUERY,
+    answer=_one_record,
+)
 def view_message(call: RemotingCall, header: ViewMessageRequestHeader, body: bytes) -> ViewMessage:
     """Translate a request for one message. The client took the offset from the message id; the topic is ignored."""
     return ViewMessage(header.offset)
@@ -95,7 +104,14 @@ def _not_found(call: RemotingCall, error: EngineError) -> bytes:
     return call.answer(error.remark, ext, code=error.code)
 
 
-@TABLE.processor(RequestCode.QUERY_MESSAGE, header=QueryMessageRequestHeader, answer=_found, refuse=_not_found)
+@TABLE.processor(
+    RequestCode.QUERY_MESSAGE,
+    header=QueryMessageRequestHeader,
+    rights=on_topic(Action.SUB, Action.GET),
+    pool=Pool.QUERY,
+    answer=_found,
+    refuse=_not_found,
+)
 def query_message(call: RemotingCall, header: QueryMessageRequestHeader, body: bytes) -> QueryMessage:
     """Translate a query by key. Java clients query unique keys with an end timestamp of 2**63 - 1."""
     return QueryMessage(
@@ -114,7 +130,12 @@ def _units(call: RemotingCall, result: QueryConsumeQueueResult) -> bytes:
     return call.answer(NOT_SET, None, dumps(body))
 
 
-@TABLE.processor(RequestCode.QUERY_CONSUME_QUEUE, header=QueryConsumeQueueRequestHeader, answer=_units)
+@TABLE.processor(
+    RequestCode.QUERY_CONSUME_QUEUE,
+    header=QueryConsumeQueueRequestHeader,
+    rights=on_fields(Action.GET, fields="topic consumerGroup"),
+    answer=_units,
+)
 def query_consume_queue(call: RemotingCall, header: QueryConsumeQueueRequestHeader, body: bytes) -> QueryConsumeQueue:
     """Translate a query of a consume queue. An index without units returns SUCCESS with a remark and no body."""
     return QueryConsumeQueue(header.topic, header.queue_id, header.index, header.count, header.consumer_group)
@@ -124,7 +145,7 @@ def _table(call: RemotingCall, result: RuntimeInfoResult) -> bytes:
     return call.answer(None, None, dumps({"table": result.table}))
 
 
-@TABLE.processor(RequestCode.GET_BROKER_RUNTIME_INFO, header=NoHeader, answer=_table)
+@TABLE.processor(RequestCode.GET_BROKER_RUNTIME_INFO, header=NoHeader, rights=no_rights, answer=_table)
 def get_runtime_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerRuntimeInfo:
     """Translate a request for the broker's counters and state."""
     return GetBrokerRuntimeInfo()
@@ -134,7 +155,7 @@ def _replication(call: RemotingCall, result: HaStatusResult) -> bytes:
     return call.answer(None, None, replication.ha_status(call, result))
 
 
-@TABLE.processor(RequestCode.GET_BROKER_HA_STATUS, header=NoHeader, answer=_replication)
+@TABLE.processor(RequestCode.GET_BROKER_HA_STATUS, header=NoHeader, rights=no_rights, answer=_replication)
 def get_ha_status(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerHaStatus:
     """Translate a request for the replication progress of a master's slaves, or of a slave."""
     return GetBrokerHaStatus()
@@ -145,25 +166,25 @@ def _config(call: RemotingCall, result: TextResult) -> bytes:
     return call.answer(None, {"version": version}, result.text.encode())
 
 
-@TABLE.processor(RequestCode.GET_BROKER_CONFIG, header=NoHeader, answer=_config)
+@TABLE.processor(RequestCode.GET_BROKER_CONFIG, header=NoHeader, rights=no_rights, answer=_config)
 def get_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerConfig:
     """Translate a request for the configuration. The response is properties text."""
     return GetBrokerConfig()
 
 
-@TABLE.processor(RequestCode.UPDATE_BROKER_CONFIG, header=NoHeader)
+@TABLE.processor(RequestCode.UPDATE_BROKER_CONFIG, header=NoHeader, rights=no_rights)
 def update_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateBrokerConfig:
     """Translate changed configuration keys. Upstream ignores unknown keys; here the engine handles them."""
     return UpdateBrokerConfig(read_properties(body))
 
 
-@TABLE.processor(RequestCode.DELETE_EXPIRED_COMMITLOG, header=NoHeader)
+@TABLE.processor(RequestCode.DELETE_EXPIRED_COMMITLOG, header=NoHeader, rights=no_rights)
 def delete_expired_commit_log(call: RemotingCall, header: NoHeader, body: bytes) -> DeleteExpiredCommitLog:
     """Translate a request to delete expired commit log files. The response is sent before anything is deleted."""
     return DeleteExpiredCommitLog()
 
 
-@TABLE.processor(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, header=NoHeader)
+@TABLE.processor(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, header=NoHeader, rights=no_rights)
 def clean_expired_consume_queue(call: RemotingCall, header: NoHeader, body: bytes) -> CleanExpiredConsumeQueue:
     """Translate a request to delete consume queues whose messages have all expired."""
     return CleanExpiredConsumeQueue()

@@ -7,20 +7,22 @@ from rocketmq_testkit.emulator.auth.authentication import Access, AccessDenied, 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 
 from ..client.signing import ACCESS_KEY, SIGNATURE
-from .required_rights import UNREADABLE, Fields, needs
+from .required_rights import UNREADABLE, Fields, Rights
 
 _LAST_WITH_UNSIGNED_FLAG = 399
 """MQVersion.Version.V4_9_3: clients up to this version do not sign the field that marks a query by unique key."""
 _UNIQUE_QUERY_FLAG = "_UNIQUE_KEY_QUERY"
 
 
-def check(access: Access, asking: Asking, *, ext: Fields, body: bytes, version: int, cluster: str) -> None:
-    """Authenticate and authorize a request. Raises AccessDenied."""
+def check(
+    access: Access, asking: Asking, rights: Rights, *, ext: Fields, body: bytes, version: int, cluster: str
+) -> None:
+    """Authenticate and authorize a request that requires `rights`. Raises AccessDenied."""
     if access.authenticates:
         access.authenticate(asking, _signed(ext, body, version))
     if access.authorizes and ext:
         try:
-            wanted = list(needs(int(asking.request), ext, body, cluster))
+            wanted = list(rights(ext, body, cluster))
         except EngineError:
             raise AccessDenied(UNREADABLE) from None
         access.authorize(asking, ext.get(ACCESS_KEY), wanted)

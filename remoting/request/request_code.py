@@ -1,11 +1,11 @@
 """All request codes that upstream defines.
 
-The numbers are those on the wire. The request table, not this file, defines which codes are served. Source: RequestCode
-(5.3.3).
+The numbers are those on the wire. `processors/`, not this file, declares which codes are served, and why others are
+not.
+Source: RequestCode (5.3.3).
 """
 
 from enum import IntEnum
-from typing import Final
 
 
 class RequestCode(IntEnum):
@@ -179,85 +179,3 @@ class RequestCode(IntEnum):
     POLLING_INFO = 200055
     POP_ROLLBACK = 200056
     BATCH_ACK_MESSAGE = 200151
-
-
-WITHOUT_UPSTREAM_HANDLER: Final = frozenset(
-    {
-        RequestCode.QUERY_BROKER_OFFSET,
-        RequestCode.GET_TOPIC_CONFIG_LIST,
-        RequestCode.GET_TOPIC_NAME_LIST,
-        RequestCode.TRIGGER_DELETE_FILES,
-        RequestCode.GET_CLIENT_CONFIG,
-        RequestCode.SUSPEND_CONSUMER,
-        RequestCode.RESUME_CONSUMER,
-        RequestCode.RESET_CONSUMER_OFFSET_IN_CONSUMER,
-        RequestCode.RESET_CONSUMER_OFFSET_IN_BROKER,
-        RequestCode.ADJUST_CONSUMER_THREAD_POOL,
-        RequestCode.WHO_CONSUME_THE_MESSAGE,
-        RequestCode.REGISTER_FILTER_SERVER,
-        RequestCode.REGISTER_MESSAGE_FILTER_CLASS,
-    }
-)
-"""Codes that upstream defines but never serves. They are treated as unknown codes."""
-
-OF_CONTROLLERS_AND_CONTAINERS: Final = frozenset(
-    {
-        RequestCode.ADD_BROKER,
-        RequestCode.REMOVE_BROKER,
-        RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET,
-        RequestCode.CONTROLLER_ELECT_MASTER,
-        RequestCode.CONTROLLER_REGISTER_BROKER,
-        RequestCode.CONTROLLER_GET_REPLICA_INFO,
-        RequestCode.CONTROLLER_GET_METADATA_INFO,
-        RequestCode.CONTROLLER_GET_SYNC_STATE_DATA,
-        RequestCode.UPDATE_CONTROLLER_CONFIG,
-        RequestCode.GET_CONTROLLER_CONFIG,
-        RequestCode.CLEAN_BROKER_DATA,
-        RequestCode.CONTROLLER_GET_NEXT_BROKER_ID,
-        RequestCode.CONTROLLER_APPLY_BROKER_ID,
-    }
-)
-"""Codes that a controller or a broker container serves. Brokers and name servers treat them as unknown codes."""
-
-HANDLED_ELSEWHERE: Final = WITHOUT_UPSTREAM_HANDLER | OF_CONTROLLERS_AND_CONTAINERS
-"""Codes that neither upstream's broker nor its name server serves."""
-
-BROKER_TO_CLIENT: Final = frozenset(
-    {
-        RequestCode.CHECK_TRANSACTION_STATE,
-        RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
-        RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
-        RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
-        RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
-    }
-)
-"""Codes that only a broker sends, to a client, over the client's own connection."""
-
-NAME_SERVER_ONLY: Final = frozenset(
-    {
-        RequestCode.PUT_KV_CONFIG,
-        RequestCode.GET_KV_CONFIG,
-        RequestCode.DELETE_KV_CONFIG,
-        RequestCode.REGISTER_BROKER,
-        RequestCode.UNREGISTER_BROKER,
-        RequestCode.GET_ROUTEINFO_BY_TOPIC,
-        RequestCode.GET_BROKER_CLUSTER_INFO,
-        RequestCode.WIPE_WRITE_PERM_OF_BROKER,
-        RequestCode.ADD_WRITE_PERM_OF_BROKER,
-        RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
-        RequestCode.DELETE_TOPIC_IN_NAMESRV,
-        RequestCode.REGISTER_TOPIC_IN_NAMESRV,
-        RequestCode.GET_KVLIST_BY_NAMESPACE,
-        RequestCode.GET_TOPICS_BY_CLUSTER,
-        RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS,
-        RequestCode.GET_UNIT_TOPIC_LIST,
-        RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST,
-        RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST,
-        RequestCode.UPDATE_NAMESRV_CONFIG,
-        RequestCode.GET_NAMESRV_CONFIG,
-        RequestCode.QUERY_DATA_VERSION,
-        RequestCode.GET_BROKER_MEMBER_GROUP,
-        RequestCode.BROKER_HEARTBEAT,
-    }
-)
-"""Codes for a name server (DefaultRequestProcessor, ClientRequestProcessor). All other codes are for a broker."""

@@ -1,7 +1,8 @@
 """The request table: declares the served request codes as data.
 
-Each module of `processors` fills its own table on import; `processors.PROCESSORS` joins them. Dispatch, responses to
-unserved codes, journal labels and the coverage page all read it. There is no second list to edit.
+Each module of `processors` fills its own table on import; `processors.PROCESSORS` joins them. Dispatch, required
+rights, thread pools, journal labels and the coverage page all read it. There is no second list to edit. A declaration
+without `rights=` fails at import, so that no code is left unprotected by mistake.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,11 +13,13 @@ from typing import Any, TypeVar, get_type_hints
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations import Done, Operation
+from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 from ..bodies.bean import Bean
 from ..wire.ext_fields import Header, header
 from .call import RemotingCall
 from .request_code import RequestCode
+from .required_rights import Rights
 
 Translate = Callable[[RemotingCall, Any, Any], Operation]
 Answer = Callable[[RemotingCall, Any], bytes]
@@ -76,12 +79,14 @@ class Processor:
 
     `translate` makes the operation from the parsed header and the bytes of the body; its return annotation is the type
     of the operation. `answer` and `refuse` encode the frame of an outcome. `body` is the class of a JSON body, None if
-    the request has none.
+    the request has none. `rights` yields the required rights, `pool` is the thread pool of a broker.
     """
 
     code: RequestCode
     role: Role
     header: type[Header]
+    rights: Rights
+    pool: Pool
     body: type[Bean] | None
     translate: Translate
     operation: type[Operation]
@@ -102,13 +107,17 @@ class RequestTable:
         self,
         *codes: RequestCode,
         header: type[Header],
+        rights: Rights,
+        pool: Pool = Pool.ADMIN,
         body: BodyOf | type[Bean] | None = None,
         answer: Answer = done,
         refuse: Refuse = refusal,
     ) -> Callable[[F], F]:
         """Register the decorated function as the processor of request codes.
 
-        With a `body`, the function gets an instance of that class read from the body, otherwise the bytes.
+        With a `body`, the function gets an instance of that class read from the body, otherwise the bytes. `rights` is
+        a rule of `required_rights`, `no_rights` if upstream requires none. Codes without a pool of their own use the
+        admin pool, as in upstream. Source: BrokerController.registerProcessor (5.3.3).
         """
         form = body if isinstance(body, BodyOf) else BodyOf(body)
 
@@ -118,7 +127,17 @@ class RequestTable:
                 if code in self._processors:
                     raise AssertionError(f"{code.name} has two processors")
                 self._processors[code] = Processor(
-                    code, self._role, header, form.kind, form.reading(translate), operation, answer, refuse, code.name
+                    code=code,
+                    role=self._role,
+                    header=header,
+                    rights=rights,
+                    pool=pool,
+                    body=form.kind,
+                    translate=form.reading(translate),
+                    operation=operation,
+                    answer=answer,
+                    refuse=refuse,
+                    label=code.name,
                 )
             return translate
 

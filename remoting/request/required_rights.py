@@ -1,9 +1,11 @@
-"""The rights that a request requires. To protect another request code, add a line to a table.
+"""The rules from which the declaration of a request code chooses the rights that the request requires.
 
+A rule reads ext fields and body, and yields the required rights. `rights=` of a declaration names it: in `processors/`
+beside the code's processor, in `processors/unserved.py` for a code without one. No table here is keyed by code.
 Source: DefaultAuthorizationContextBuilder, RocketMQAction and RocketMQResource of the request headers (5.3.3).
 """
 
-# ruff: noqa: ARG001  # all functions of the tables share one signature
+# ruff: noqa: ARG001  # all rules share one signature
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -12,34 +14,49 @@ from rocketmq_testkit.emulator.auth.policies import Action, Resource, ResourceTy
 from rocketmq_testkit.emulator.message.names import is_retry
 
 from ..bodies.client import HeartbeatBody, LockBody
-from .request_code import RequestCode
 
 Fields = Mapping[str, str]
-Needs = Callable[[Fields, bytes], Iterator[Need]]
+Rights = Callable[[Fields, bytes, str], Iterable[Need]]
+"""(ext fields, body, name of the broker's cluster) -> required rights.
+
+Raises AccessDenied, and EngineError for a request that cannot be read.
+"""
 
 UNREADABLE = "parse authorization context error."
+CONSUMPTION, PROGRESS = "consumerGroup topic", "topic group"
+"""Fields of requests about a group's consumption of a topic, by their two spellings in upstream's headers."""
 _SEPARATORS = {"topicList": ";", "filterGroups": ","}
 _PUB, _SUB = (Action.PUB,), (Action.SUB,)
-_SUB_OR_GET, _SUB_OR_UPDATE = (Action.SUB, Action.GET), (Action.SUB, Action.UPDATE)
 
 
-def needs(code: int, ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
-    """Yield the rights that a request requires on a broker of a cluster.
+def no_rights(ext: Fields, body: bytes, cluster: str) -> Iterable[Need]:
+    """Require no right: upstream has no header for the code, or a header without annotations."""
+    return ()
 
-    Raises AccessDenied, and EngineError for a request that cannot be read.
+
+# rules about fields that name all resources
+
+
+def on_fields(*actions: Action, fields: str, or_cluster: bool = False) -> Rights:
+    """Require one of the actions on each resource that the named fields contain.
+
+    With `or_cluster`, a request that names no resource requires it on the broker's cluster.
     """
-    special = _SPECIAL.get(code)
-    if special is not None:
-        yield from special(ext, body)
-        return
-    rule = _RULES.get(code)
-    if rule is None:
-        return
-    actions, of_cluster, names = rule
-    found = [Need(resource, actions) for name in names if name in ext for resource in _named(name, ext[name])]
-    yield from found
-    if of_cluster and not found:
-        yield Need(Resource(ResourceType.CLUSTER, cluster), actions)
+    names = fields.split()
+
+    def rights(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
+        """Yield the rights on the resources of the fields."""
+        found = [Need(resource, actions) for name in names if name in ext for resource in _named(name, ext[name])]
+        yield from found
+        if or_cluster and not found:
+            yield Need(Resource(ResourceType.CLUSTER, cluster), actions)
+
+    return rights
+
+
+def on_cluster(*actions: Action) -> Rights:
+    """Require one of the actions on the broker's cluster, whatever the fields contain."""
+    return on_fields(*actions, fields="", or_cluster=True)
 
 
 def _named(field: str, value: str) -> Iterator[Resource]:
@@ -54,121 +71,22 @@ def _named(field: str, value: str) -> Iterator[Resource]:
             yield Resource(ResourceType.GROUP, name)
 
 
-# requests whose fields name all resources
+# rules of single requests
 
 
-def _rule(*actions: Action, fields: str = "", cluster: bool = False) -> tuple[tuple[Action, ...], bool, list[str]]:
-    return actions, cluster, fields.split()
-
-
-_OF_CLUSTER: Mapping[Action, tuple[RequestCode, ...]] = {
-    Action.GET: (
-        RequestCode.AUTH_GET_ACL,
-        RequestCode.AUTH_GET_USER,
-        RequestCode.AUTH_LIST_ACL,
-        RequestCode.AUTH_LIST_USER,
-        RequestCode.CONTROLLER_GET_REPLICA_INFO,
-        RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON,
-        RequestCode.GET_ALL_PRODUCER_INFO,
-        RequestCode.GET_BROKER_CONSUME_STATS,
-        RequestCode.GET_KVLIST_BY_NAMESPACE,
-        RequestCode.GET_KV_CONFIG,
-        RequestCode.GET_PRODUCER_CONNECTION_LIST,
-        RequestCode.VIEW_BROKER_STATS_DATA,
-    ),
-    Action.UPDATE: (
-        RequestCode.ADD_BROKER,
-        RequestCode.ADD_WRITE_PERM_OF_BROKER,
-        RequestCode.AUTH_CREATE_ACL,
-        RequestCode.AUTH_CREATE_USER,
-        RequestCode.AUTH_DELETE_ACL,
-        RequestCode.AUTH_DELETE_USER,
-        RequestCode.AUTH_UPDATE_ACL,
-        RequestCode.AUTH_UPDATE_USER,
-        RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET,
-        RequestCode.DELETE_KV_CONFIG,
-        RequestCode.EXCHANGE_BROKER_HA_INFO,
-        RequestCode.NOTIFY_BROKER_ROLE_CHANGED,
-        RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE,
-        RequestCode.PUT_KV_CONFIG,
-        RequestCode.REGISTER_TOPIC_IN_NAMESRV,
-        RequestCode.RESET_MASTER_FLUSH_OFFSET,
-        RequestCode.WIPE_WRITE_PERM_OF_BROKER,
-    ),
-}
-"""Request codes that always require a right on the broker's cluster."""
-
-_CONSUMPTION, _PROGRESS = "consumerGroup topic", "topic group"
-_RULES: Mapping[int, tuple[tuple[Action, ...], bool, list[str]]] = {
-    **{code: _rule(action, cluster=True) for action, codes in _OF_CLUSTER.items() for code in codes},
-    RequestCode.ACK_MESSAGE: _rule(Action.SUB, fields=_CONSUMPTION),
-    RequestCode.BROKER_HEARTBEAT: _rule(Action.UPDATE, fields="clusterName", cluster=True),
-    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: _rule(Action.SUB, fields=_CONSUMPTION),
-    RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS: _rule(Action.GET, fields="topic"),
-    RequestCode.CHECK_TRANSACTION_STATE: _rule(Action.PUB, fields="topic"),
-    RequestCode.CLEAN_BROKER_DATA: _rule(Action.UPDATE, fields="clusterName", cluster=True),
-    RequestCode.CLONE_GROUP_OFFSET: _rule(Action.UPDATE, fields="destGroup topic"),
-    RequestCode.CONSUME_MESSAGE_DIRECTLY: _rule(Action.SUB, fields=_CONSUMPTION),
-    RequestCode.CONTROLLER_APPLY_BROKER_ID: _rule(Action.UPDATE, fields="clusterName", cluster=True),
-    RequestCode.CONTROLLER_ELECT_MASTER: _rule(Action.UPDATE, fields="clusterName", cluster=True),
-    RequestCode.CONTROLLER_GET_NEXT_BROKER_ID: _rule(Action.GET, fields="clusterName", cluster=True),
-    RequestCode.CONTROLLER_REGISTER_BROKER: _rule(Action.UPDATE, fields="clusterName", cluster=True),
-    RequestCode.DELETE_SUBSCRIPTIONGROUP: _rule(Action.DELETE, fields="groupName"),
-    RequestCode.DELETE_TOPIC_IN_BROKER: _rule(Action.DELETE, fields="topic"),
-    RequestCode.DELETE_TOPIC_IN_NAMESRV: _rule(Action.UPDATE, fields="clusterName", cluster=True),
-    RequestCode.GET_BROKER_MEMBER_GROUP: _rule(Action.GET, fields="clusterName"),
-    RequestCode.GET_CONSUMER_CONNECTION_LIST: _rule(Action.GET, fields="consumerGroup"),
-    RequestCode.GET_CONSUMER_RUNNING_INFO: _rule(Action.GET, fields="consumerGroup"),
-    RequestCode.GET_CONSUME_STATS: _rule(Action.GET, fields=f"{_CONSUMPTION} topicList"),
-    RequestCode.GET_EARLIEST_MSG_STORETIME: _rule(Action.GET, fields="topic"),
-    RequestCode.GET_MAX_OFFSET: _rule(Action.GET, fields="topic"),
-    RequestCode.GET_MIN_OFFSET: _rule(Action.GET, fields="topic"),
-    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: _rule(Action.GET, fields="group"),
-    RequestCode.GET_TOPIC_CONFIG: _rule(Action.GET, fields="topic"),
-    RequestCode.GET_TOPIC_STATS_INFO: _rule(Action.GET, fields="topic"),
-    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: _rule(Action.GET, fields=_PROGRESS),
-    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: _rule(Action.UPDATE, fields="group topic"),
-    RequestCode.NOTIFICATION: _rule(Action.SUB, fields=_CONSUMPTION),
-    RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: _rule(Action.SUB, fields="consumerGroup"),
-    RequestCode.PEEK_MESSAGE: _rule(Action.SUB, fields="topic consumerGroup"),
-    RequestCode.POLLING_INFO: _rule(Action.GET, fields=_CONSUMPTION),
-    RequestCode.POP_MESSAGE: _rule(Action.SUB, fields=_CONSUMPTION),
-    RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: _rule(Action.SUB, fields="producerGroup topic"),
-    RequestCode.QUERY_CONSUME_QUEUE: _rule(Action.GET, fields="topic consumerGroup"),
-    RequestCode.QUERY_CONSUME_TIME_SPAN: _rule(Action.GET, fields=_PROGRESS),
-    RequestCode.QUERY_CORRECTION_OFFSET: _rule(Action.GET, fields="filterGroups compareGroup topic"),
-    RequestCode.QUERY_DATA_VERSION: _rule(Action.GET, fields="clusterName", cluster=True),
-    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: _rule(Action.GET, fields="group topic"),
-    RequestCode.QUERY_TOPICS_BY_CONSUMER: _rule(Action.GET, fields="group"),
-    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: _rule(Action.GET, fields="topic"),
-    RequestCode.REGISTER_BROKER: _rule(Action.UPDATE, fields="clusterName", cluster=True),
-    RequestCode.REMOVE_BROKER: _rule(Action.UPDATE, fields="brokerClusterName", cluster=True),
-    RequestCode.RESUME_CHECK_HALF_MESSAGE: _rule(Action.UPDATE, fields="topic"),
-    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: _rule(Action.GET, fields="topic"),
-    RequestCode.UNREGISTER_BROKER: _rule(Action.UPDATE, fields="clusterName", cluster=True),
-    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: _rule(Action.UPDATE, fields="group topic"),
-    RequestCode.VIEW_MESSAGE_BY_ID: _rule(Action.GET, fields="topic"),
-}
-"""The rule of each request code: actions of which one must be allowed, a cluster flag, and fields with resource names.
-
-With the cluster flag, a request that names no resource requires a right on the cluster. A code without a rule requires
-no right: upstream has no header for it, or a header without annotations.
-"""
-
-
-# requests with rules of their own
-
-
-def _of_route(ext: Fields, body: bytes) -> Iterator[Need]:
+def to_find_route(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
+    """Yield the rights of a route request: any use of the topic, or of the group of a retry topic."""
     topic = ext.get("topic")
     if topic is not None and is_retry(topic):
-        yield Need(group_resource(topic), _SUB_OR_GET)
+        yield Need(group_resource(topic), (Action.SUB, Action.GET))
     else:
         yield Need(topic_resource(topic), (Action.PUB, Action.SUB, Action.GET))
 
 
-def _of_send(topic_field: str, group_field: str) -> Needs:
-    def needs(ext: Fields, body: bytes) -> Iterator[Need]:
+def to_send(topic_field: str, group_field: str) -> Rights:
+    """Require the rights of a send. The fields' names differ between the forms of its header."""
+
+    def rights(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
         """Yield the rights of a send.
 
         A message to a retry topic was sent back by a consumer and requires SUB on the group.
@@ -179,59 +97,70 @@ def _of_send(topic_field: str, group_field: str) -> Needs:
         else:
             yield Need(topic_resource(topic), _PUB)
 
-    return needs
+    return rights
 
 
-def _of_topic(*actions: Action) -> Needs:
-    def needs(ext: Fields, body: bytes) -> Iterator[Need]:
+def on_topic(*actions: Action) -> Rights:
+    """Require one of the actions on the topic, even if the request names none."""
+
+    def rights(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
+        """Yield the right on the topic."""
         yield Need(topic_resource(ext.get("topic")), actions)
 
-    return needs
+    return rights
 
 
-def _of_end_transaction(ext: Fields, body: bytes) -> Iterator[Need]:
+def to_end_transaction(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
+    """Yield PUB on the topic. A request without a topic requires no right."""
     if ext.get("topic", "").strip():
         yield Need(topic_resource(ext["topic"]), _PUB)
 
 
-def _of_send_back(ext: Fields, body: bytes) -> Iterator[Need]:
+def to_send_back(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
+    """Yield SUB on the group that sends the message back."""
     yield Need(group_resource(ext.get("group")), _SUB)
 
 
-def _of_consumer(*actions: Action) -> Needs:
-    def needs(ext: Fields, body: bytes) -> Iterator[Need]:
+def to_consume(*actions: Action) -> Rights:
+    """Require one of the actions on the group, and on the topic unless it is a retry topic."""
+
+    def rights(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
+        """Yield the rights on topic and group."""
         topic = ext.get("topic")
         if topic is None or not is_retry(topic):
             yield Need(topic_resource(topic), actions)
         yield Need(group_resource(ext.get("consumerGroup")), actions)
 
-    return needs
+    return rights
 
 
-def _of_heartbeat(ext: Fields, body: bytes) -> Iterator[Need]:
+def to_send_heartbeat(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
+    """Yield SUB on each group of the body and on each subscribed topic except retry topics."""
     for consumer in HeartbeatBody.parse(body).consumer_data_set:
         yield Need(group_resource(consumer.group_name), _SUB)
-        yield from _of_topics(each.topic for each in consumer.subscription_data_set)
+        yield from _on_topics(each.topic for each in consumer.subscription_data_set)
 
 
-def _of_locks(ext: Fields, body: bytes) -> Iterator[Need]:
+def to_lock_queues(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
+    """Yield SUB on the group of the body and on the topic of each queue except retry topics."""
     locks = LockBody.parse(body)
     yield Need(group_resource(locks.consumer_group), _SUB)
-    yield from _of_topics(each.topic for each in locks.mq_set)
+    yield from _on_topics(each.topic for each in locks.mq_set)
 
 
-def _of_topics(topics: Iterable[str | None]) -> Iterator[Need]:
+def _on_topics(topics: Iterable[str | None]) -> Iterator[Need]:
     for topic in topics:
         if topic is None or not is_retry(topic):
             yield Need(topic_resource(topic), _SUB)
 
 
-def _of_unregistration(ext: Fields, body: bytes) -> Iterator[Need]:
+def to_unregister(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
+    """Yield SUB on the consumer group. A producer requires no right."""
     if ext.get("consumerGroup", "").strip():
         yield Need(group_resource(ext["consumerGroup"]), _SUB)
 
 
-def _of_create_topic(ext: Fields, body: bytes) -> Iterator[Need]:
+def to_create_topic(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
     """Yield the rights of a topic creation. As in upstream, only its header is validated on reading."""
     if ext.get("topicFilterType") not in ("SINGLE_TAG", "MULTI_TAG"):
         raise AccessDenied(UNREADABLE)
@@ -239,26 +168,6 @@ def _of_create_topic(ext: Fields, body: bytes) -> Iterator[Need]:
         yield from (Need(resource, (Action.CREATE,)) for resource in _named("topic", ext["topic"]))
 
 
-def _of_consumer_list(ext: Fields, body: bytes) -> Iterator[Need]:
-    yield Need(group_resource(ext.get("consumerGroup")), _SUB_OR_GET)
-
-
-_SPECIAL: Mapping[int, Needs] = {
-    RequestCode.GET_ROUTEINFO_BY_TOPIC: _of_route,
-    RequestCode.SEND_MESSAGE: _of_send("topic", "group"),
-    RequestCode.SEND_MESSAGE_V2: _of_send("b", "a"),
-    RequestCode.SEND_BATCH_MESSAGE: _of_send("b", "a"),
-    RequestCode.RECALL_MESSAGE: _of_topic(Action.PUB),
-    RequestCode.END_TRANSACTION: _of_end_transaction,
-    RequestCode.CONSUMER_SEND_MSG_BACK: _of_send_back,
-    RequestCode.PULL_MESSAGE: _of_consumer(Action.SUB),
-    RequestCode.QUERY_MESSAGE: _of_topic(*_SUB_OR_GET),
-    RequestCode.HEART_BEAT: _of_heartbeat,
-    RequestCode.UNREGISTER_CLIENT: _of_unregistration,
-    RequestCode.GET_CONSUMER_LIST_BY_GROUP: _of_consumer_list,
-    RequestCode.QUERY_CONSUMER_OFFSET: _of_consumer(*_SUB_OR_GET),
-    RequestCode.UPDATE_CONSUMER_OFFSET: _of_consumer(*_SUB_OR_UPDATE),
-    RequestCode.LOCK_BATCH_MQ: _of_locks,
-    RequestCode.UNLOCK_BATCH_MQ: _of_locks,
-    RequestCode.UPDATE_AND_CREATE_TOPIC: _of_create_topic,
-}
+def to_list_consumers(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
+    """Yield SUB or GET on the group."""
+    yield Need(group_resource(ext.get("consumerGroup")), (Action.SUB, Action.GET))

@@ -23,12 +23,13 @@ from rocketmq_testkit.emulator.operations.send import PushAnswered
 from rocketmq_testkit.emulator.overload.request_pools import RequestPools
 from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
 
-from ..processors import PROCESSORS
+from ..processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
+from ..processors.unserved import UNSERVED, Reason
 from ..request import authorization as access
 from ..request.call import NoticeCall, RemotingCall
-from ..request.pool_of_code import pool_of
-from ..request.request_code import BROKER_TO_CLIENT, HANDLED_ELSEWHERE, NAME_SERVER_ONLY, RequestCode
+from ..request.request_code import RequestCode
 from ..request.request_table import Processor, Role
+from ..request.required_rights import no_rights
 from ..wire import frame, header_json
 from ..wire.answer_frame import answer
 from ..wire.command import ONEWAY, RESPONSE
@@ -105,10 +106,9 @@ class RemotingService:
         self._upcoming = {
             int(code): code.name
             for code in RequestCode
-            if code not in HANDLED_ELSEWHERE
-            and code not in BROKER_TO_CLIENT
+            if (code not in UNSERVED or UNSERVED[code].reason is Reason.BETWEEN_SERVERS)
             and code not in self._served
-            and nodes[Role.NAME_SERVER if code in NAME_SERVER_ONLY else Role.BROKER] is not None
+            and nodes[Role.NAME_SERVER if code in NAME_SERVER_CODES else Role.BROKER] is not None
         }
         self._channels = count(1)
         self._opaques = count(0)
@@ -155,7 +155,7 @@ class RemotingService:
         if operation is None:
             return
         if broker is node and broker is not None and broker.request_pools.on:
-            broker.request_pools.enter(pool_of(code), call, operation, version)
+            broker.request_pools.enter(processor.pool, call, operation, version)
         else:
             self._gate.submit(node, call, operation)
 
@@ -204,12 +204,12 @@ class RemotingService:
         """Return the reason why a broker denies a request. A name server checks no credentials."""
         if self._owner(request.code) is not broker:
             return None
-        channel = request.channel
-        asking = Asking(str(request.code), channel.channel_id, channel.remote_address[0])
+        channel, code = request.channel, request.code
+        asking = Asking(str(code), channel.channel_id, channel.remote_address[0])
         fields = header_json.ext_fields(dict(request.ext))
-        cluster = self.broker_config.broker_cluster_name
+        rights, cluster = RIGHTS.get(code, no_rights), self.broker_config.broker_cluster_name
         try:
-            access.check(broker.access, asking, ext=fields, body=request.body, version=version, cluster=cluster)
+            access.check(broker.access, asking, rights, ext=fields, body=request.body, version=version, cluster=cluster)
         except AccessDenied as denied:
             return denied
         return None
@@ -260,7 +260,7 @@ class RemotingService:
         served = None if code is None else self._served.get(code)
         if served is not None:
             return served[1]
-        first = (self._name_server, self._broker) if code in NAME_SERVER_ONLY else (self._broker, self._name_server)
+        first = (self._name_server, self._broker) if code in NAME_SERVER_CODES else (self._broker, self._name_server)
         owner = first[0] or first[1]
         assert owner is not None, "a port serves a broker, a name server or both"
         return owner

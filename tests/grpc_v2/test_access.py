@@ -1,23 +1,24 @@
 """The rights that RPCs require, and the signatures in their metadata, as tables."""
 
-from collections.abc import Iterable
-
 import pytest
 from google.protobuf.message import Message
 from grpc_world import a_change, a_forward, a_message, a_receive, a_send, an_ack, publishing, subscribing
 from rocketmq_testkit.emulator.auth.authentication import AccessDenied, Signed
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.proxy.authorization import _NEEDS, _signed
+from rocketmq_testkit.grpc_v2.proxy.authorization import _signed
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
 from rocketmq_testkit.grpc_v2.rules.status import Refusal
+from rocketmq_testkit.grpc_v2.services import RPCS
 
+RIGHTS = {rpc.request: rpc.rights for rpc in RPCS}
 TOPIC, GROUP, RETRY = pb.Resource(name="T"), pb.Resource(name="G"), pb.Resource(name="%RETRY%G")
 CONSUMPTION = ["Group:G: Sub", "Topic:T: Sub"]
 
 
 def needed(request: Message) -> list[str]:
     """Return each required right as `resource: actions`."""
-    needs: Iterable = _NEEDS[type(request)](request)  # type: ignore[type-arg]  # of the table
+    needs = RIGHTS[type(request)](request)
     return [f"{need.resource.key}: {' '.join(action.value for action in need.actions)}" for need in needs]
 
 
@@ -87,6 +88,13 @@ def test_settings_of_neither_kind_are_an_error_of_the_server() -> None:
     with pytest.raises(Refusal) as refused:
         needed(settings(pb.Settings()))
     assert refused.value.code == pb.INTERNAL_SERVER_ERROR
+
+
+def test_an_rpc_without_rights_is_refused() -> None:
+    """An RPC cannot be declared without rights: the import of its module fails."""
+    request, response = sv.QueryRouteRequest, sv.QueryRouteResponse
+    with pytest.raises(TypeError, match="rights"):
+        Rpc("QueryRoute", request, response, lambda *_: None, (), ())  # type: ignore[call-arg]  # as meant
 
 
 HEAD = "MQv2-HMAC-SHA1 Credential={0}, SignedHeaders=x-mq-date-time, Signature={1}"

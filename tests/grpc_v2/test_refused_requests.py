@@ -11,12 +11,11 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.proxy.request_pools import Pool
 from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
 from rocketmq_testkit.grpc_v2.services import RPCS
 
 _NAMED = [rpc for rpc in RPCS if not rpc.anonymous]
-_IN_POOLS = {rpc: pool for pool in Pool for rpc in pool.rpcs}
+_IN_POOLS = {rpc.name: rpc.pool for rpc in RPCS if rpc.pool is not None}
 
 
 def refused(world: GrpcWorld) -> list[Entry]:

@@ -9,7 +9,8 @@ from rocketmq_testkit.emulator.operations import UpdateBrokerConfig
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.proxy.request_pools import Pool
+from rocketmq_testkit.grpc_v2.proxy.pool import Pool
+from rocketmq_testkit.grpc_v2.services import rpcs_of
 
 ONE_PRODUCER: dict[str, Any] = {"grpc_producer_thread_pool_nums": 1, "grpc_producer_thread_queue_capacity": 1}
 
@@ -90,7 +91,7 @@ def test_requests_are_refused_on_demand(pool: Pool) -> None:
     for name, request in requests.items():
         call = world.client().start(name, request)
         refused = call.finished and b"flow limit" in b"".join(call.sent)
-        assert refused is (name in pool.rpcs)
+        assert refused is (name in rpcs_of(pool))
     assert world.client().start("SendMessage", a_send(a_message()), x_mq_client_id="").finished
 
 

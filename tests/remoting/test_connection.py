@@ -22,14 +22,12 @@ from rocketmq_testkit.emulator.operations import (
     Operation,
     Result,
 )
-from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request.request_code import (
-    BROKER_TO_CLIENT,
-    HANDLED_ELSEWHERE,
-    NAME_SERVER_ONLY,
-    RequestCode,
-)
-from rocketmq_testkit.remoting.request.request_table import RequestTable, Role, join
+from rocketmq_testkit.remoting.processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
+from rocketmq_testkit.remoting.processors.unserved import UNSERVED, Reason, by_code, codes_with
+from rocketmq_testkit.remoting.request.broker_requests import PUSHED
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_table import NoHeader, RequestTable, Role, join
+from rocketmq_testkit.remoting.request.required_rights import no_rights
 from rocketmq_testkit.remoting.wire import frame
 from rocketmq_testkit.remoting.wire.command import ONEWAY, RESPONSE, RemotingCommand
 from stored_bytes import stored_records
@@ -131,7 +129,9 @@ def test_the_journal_names_requests_and_channels() -> None:
     )
 
 
-@pytest.mark.parametrize("code", [9999, 0, -5, 3442, *sorted(int(code) for code in HANDLED_ELSEWHERE)])
+@pytest.mark.parametrize(
+    "code", [9999, 0, -5, 3442, *sorted(map(int, codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM)))]
+)
 def test_an_unknown_code_is_answered_as_upstream_answers_it(code: int) -> None:
     """An unknown request code returns code 3 and a remark that begins with a blank. Nothing is logged."""
     port, _ = recording()
@@ -306,9 +306,9 @@ def test_the_table_refuses_a_second_processor() -> None:
         return GetConsumerListByGroup(header.consumer_group)
 
     for table in tables:
-        table.processor(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header=header)(translate)
+        table.processor(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header=header, rights=no_rights)(translate)
     with pytest.raises(AssertionError):
-        tables[0].processor(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header=header)(translate)
+        tables[0].processor(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header=header, rights=no_rights)(translate)
     with pytest.raises(AssertionError):
         join(tables)
 
@@ -316,9 +316,35 @@ def test_the_table_refuses_a_second_processor() -> None:
 def test_there_are_153_request_codes() -> None:
     """RequestCode has all 153 request codes of upstream (5.3.3)."""
     assert len(RequestCode) == 153
-    assert set(PROCESSORS).isdisjoint(HANDLED_ELSEWHERE | BROKER_TO_CLIENT)
-    of_name_server = {code for code, processor in PROCESSORS.items() if processor.role is Role.NAME_SERVER}
-    assert of_name_server == set(PROCESSORS) & NAME_SERVER_ONLY
+
+
+def test_each_request_code_is_declared_once() -> None:
+    """A request code has a processor or the reason why it has none, and in both cases the rights that it requires."""
+    assert set(PROCESSORS).isdisjoint(UNSERVED)
+    assert set(PROCESSORS) | set(UNSERVED) == set(RequestCode) == set(RIGHTS)
+    with pytest.raises(AssertionError, match="ADD_BROKER is declared twice"):
+        by_code([UNSERVED[RequestCode.ADD_BROKER]] * 2)
+
+
+def test_a_declaration_without_rights_is_refused() -> None:
+    """A processor cannot be declared without rights: the import of its module fails."""
+    table = RequestTable(Role.BROKER)
+    with pytest.raises(TypeError, match="rights"):
+        table.processor(RequestCode.SEND_MESSAGE, header=NoHeader)  # type: ignore[call-arg]  # as meant
+
+
+def test_codes_to_clients_are_those_that_a_broker_sends() -> None:
+    """Each code that is declared as one to clients is sent for an effect of the engine, unless it is served as well."""
+    assert set(codes_with(Reason.TO_CLIENTS)) == set(PUSHED.values()) - set(PROCESSORS)
+
+
+def test_name_server_codes_are_not_for_brokers() -> None:
+    """A code is for a name server if its processor or its reason says so."""
+    assert {
+        code
+        for code in RequestCode
+        if (PROCESSORS[code] if code in PROCESSORS else UNSERVED[code]).role is Role.NAME_SERVER
+    } == NAME_SERVER_CODES
 
 
 JSON = st.recursive(

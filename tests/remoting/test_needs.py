@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 from rocketmq_testkit.emulator.auth.authentication import AccessDenied
+from rocketmq_testkit.remoting.processors import RIGHTS
 from rocketmq_testkit.remoting.request.request_code import RequestCode
-from rocketmq_testkit.remoting.request.required_rights import needs
 
 RETRY = "%RETRY%G"
 Fields = Mapping[str, str]
@@ -17,7 +17,7 @@ def needed(code: int, ext: Fields, body: object = None) -> list[str]:
     content = b"" if body is None else json.dumps(body).encode()
     return [
         f"{need.resource.key}: {' '.join(action.value for action in need.actions)}"
-        for need in needs(code, ext, content, "C")
+        for need in RIGHTS[code](ext, content, "C")
     ]
 
 

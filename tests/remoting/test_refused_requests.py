@@ -12,8 +12,8 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import AckMessage
 from rocketmq_testkit.emulator.overload.request_pools import Form
-from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request.request_code import NAME_SERVER_ONLY, RequestCode
+from rocketmq_testkit.remoting.processors import NAME_SERVER_CODES, PROCESSORS
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request.request_table import Role
 from rocketmq_testkit.remoting.wire import frame
 from rocketmq_testkit.remoting.wire.command import ONEWAY, RemotingCommand
@@ -92,7 +92,7 @@ def test_name_servers_journal_under_their_own_name() -> None:
     port = Port(engine, name_server=engine.name_server)
     port.peer().ask(9_999)
     port = Port(engine)
-    port.peer().ask(next(code for code in NAME_SERVER_ONLY if code not in PROCESSORS))
+    port.peer().ask(next(code for code in NAME_SERVER_CODES if code not in PROCESSORS))
     assert [entry.node for entry in refused(port)] == [engine.name_server.name] * 2
 
 

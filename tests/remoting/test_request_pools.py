@@ -8,7 +8,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.overload.request_pools import Form, Pool
-from rocketmq_testkit.remoting.request.pool_of_code import pool_of
+from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 NOW = 1_700_000_000_000
@@ -98,5 +98,5 @@ def test_clients_are_told_to_go_by_their_version() -> None:
 
 def test_what_is_of_no_pool_is_administration() -> None:
     """A request code without a pool belongs to the admin pool, as in upstream's default processor."""
-    assert pool_of(RequestCode.UPDATE_AND_CREATE_TOPIC) is Pool.ADMIN
-    assert pool_of(RequestCode.SEND_MESSAGE_V2) is Pool.SEND
+    assert PROCESSORS[RequestCode.UPDATE_AND_CREATE_TOPIC].pool is Pool.ADMIN
+    assert PROCESSORS[RequestCode.SEND_MESSAGE_V2].pool is Pool.SEND

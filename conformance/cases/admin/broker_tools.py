@@ -1,6 +1,7 @@
 """Requests of administrators' tools that do not concern topics, groups or messages."""
 
-from rocketmq_testkit.remoting.request.request_code import OF_CONTROLLERS_AND_CONTAINERS, RequestCode
+from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...json_text import dumps
@@ -10,7 +11,7 @@ from ...worlds.remoting import Remoting
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
 def controllers_and_containers_are_others(t: Remoting) -> None:
     """Brokers and name servers do not support the request codes of controllers and broker containers."""
-    for code in sorted(OF_CONTROLLERS_AND_CONTAINERS):
+    for code in sorted(codes_with(Reason.OTHER_PROGRAM)):
         t.see(f"broker, {code:d}", t.ask(code, {}), 3)
         t.see(f"name server, {code:d}", t.ask(code, {}, to=t.namesrv), 3)
 

@@ -1,9 +1,14 @@
-"""The encoded text of properties."""
+"""The table of properties, and their encoded text."""
 
 import pytest
+from engine_world import make_world
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.emulator.message.properties import _LARGE, _PAIRS_MAX, decode, encode, encode_with
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record
+from rocketmq_testkit.emulator.message.properties import _LARGE, _PAIRS_MAX, SetBy, decode, encode, encode_with
+from rocketmq_testkit.emulator.operations import PullResult, SendMessage, SendResult
+from rocketmq_testkit.remoting.client import batch_body
 
 WORDS = st.text("AWIT\x01ü", min_size=1, max_size=6).filter(lambda word: not word.startswith("\x01"))
 PROPERTIES = st.dictionaries(WORDS | st.just("WAIT"), WORDS | st.just("")).map(lambda any_: decode(encode(any_)))
@@ -42,3 +47,40 @@ def test_a_text_of_very_many_properties_is_read_up_to_a_limit() -> None:
     text = "".join(f"name-{number:06}\x01value\x02" for number in range(_PAIRS_MAX + 100))
     assert len(text) > _LARGE
     assert len(decode(text)) == _PAIRS_MAX + 1
+
+
+def test_each_name_is_declared_once() -> None:
+    """Each constant of the module is a name in the table, and a second declaration of a name is refused."""
+    constants = {
+        value for name, value in vars(props).items() if name.isupper() and name[0] != "_" and isinstance(value, str)
+    }
+    assert constants - {props.NAME_VALUE_SEPARATOR, props.PROPERTY_SEPARATOR} <= set(props.TABLE)
+    with pytest.raises(AssertionError, match="KEYS is declared twice"):
+        props._property("KEYS", SetBy.SENDER)
+
+
+def test_upstream_reserves_51_names() -> None:
+    """MessageConst.STRING_HASH_SET of 5.3.3 has 51 names; user properties of other names are shown over gRPC."""
+    assert len(props.RESERVED) == 51
+    assert {"KEYS", "__CRC32#", "INNER_MULTI_QUEUE_OFFSET"} <= props.RESERVED
+    assert not {"__SHARDINGKEY", "__transactionId__", "INNER_MULTI_DISPATCH"} & props.RESERVED
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_broker_sets_and_removes_what_the_table_says(batch: bool) -> None:
+    """A sent message keeps all known properties but those that a broker sets in, or removes from, each message."""
+    sent = {name: "x" for name, each in props.TABLE.items() if not each.steers}
+    sent |= dict.fromkeys((*props.SET_AT_SEND, *props.REMOVED_AT_SEND), "x")
+    world = make_world()
+    world.topic("T")
+    if batch:
+        body = batch_body([(b"m", sent)])
+        world.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True))
+    else:
+        world.send("T", **sent)
+    outcome = world.pull("T").outcome
+    assert isinstance(outcome, PullResult)
+    stored = stored_record.decode(outcome.records[0]).property_map()
+    assert {name for name in sent if stored.get(name) != "x"} == {*props.SET_AT_SEND, *props.REMOVED_AT_SEND}
+    assert set(props.SET_AT_SEND) <= set(stored)
+    assert not set(props.REMOVED_AT_SEND) & set(stored)

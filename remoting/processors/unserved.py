@@ -1,0 +1,120 @@
+"""The request codes without a processor: the reason, and the rights that such a request requires.
+
+A broker checks rights before it looks for a processor, so these codes declare theirs too. Dispatch, the refusals, the
+coverage page and the list of requests that the conformance suite does not compare read the declarations.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from rocketmq_testkit.emulator.auth.policies import Action
+
+from ..request.request_code import RequestCode
+from ..request.request_table import Role
+from ..request.required_rights import Rights, no_rights, on_cluster, on_fields
+
+
+class Reason(Enum):
+    """The reason why a code has no processor: its words on the coverage page, and a sentence."""
+
+    NO_HANDLER = "nobody, upstream neither", "upstream defines the code, but no handler for it"
+    OTHER_PROGRAM = (
+        "a controller or a container of brokers, upstream too",
+        "upstream serves the code in other programs than brokers and name servers",
+    )
+    TO_CLIENTS = "to clients, not yet", "only a broker sends the code, to a client, over the client's own connection"
+    BETWEEN_SERVERS = (
+        "not yet",
+        "a broker's own traffic with its slaves, its controller or its name server: brokers here share a process",
+    )
+
+    def __init__(self, words: str, sentence: str) -> None:
+        self.words = words
+        self.sentence = sentence
+
+
+@dataclass(frozen=True, slots=True)
+class UnservedCode:
+    """One request code without a processor. `role` is the node that it is for."""
+
+    code: RequestCode
+    reason: Reason
+    rights: Rights = no_rights
+    role: Role = Role.BROKER
+
+
+_NOBODY = Reason.NO_HANDLER
+_ELSEWHERE = Reason.OTHER_PROGRAM
+_CLIENTS = Reason.TO_CLIENTS
+_SERVERS = Reason.BETWEEN_SERVERS
+_NAMES = Role.NAME_SERVER
+_UPDATE_CLUSTER = on_fields(Action.UPDATE, fields="clusterName", or_cluster=True)
+_GET_CLUSTER = on_fields(Action.GET, fields="clusterName", or_cluster=True)
+
+_DECLARED = (
+    UnservedCode(RequestCode.QUERY_BROKER_OFFSET, _NOBODY),
+    UnservedCode(RequestCode.GET_TOPIC_CONFIG_LIST, _NOBODY),
+    UnservedCode(RequestCode.GET_TOPIC_NAME_LIST, _NOBODY),
+    UnservedCode(RequestCode.TRIGGER_DELETE_FILES, _NOBODY),
+    UnservedCode(RequestCode.GET_CLIENT_CONFIG, _NOBODY),
+    UnservedCode(RequestCode.SUSPEND_CONSUMER, _NOBODY),
+    UnservedCode(RequestCode.RESUME_CONSUMER, _NOBODY),
+    UnservedCode(RequestCode.RESET_CONSUMER_OFFSET_IN_CONSUMER, _NOBODY),
+    UnservedCode(RequestCode.RESET_CONSUMER_OFFSET_IN_BROKER, _NOBODY),
+    UnservedCode(RequestCode.ADJUST_CONSUMER_THREAD_POOL, _NOBODY),
+    UnservedCode(RequestCode.WHO_CONSUME_THE_MESSAGE, _NOBODY),
+    UnservedCode(RequestCode.REGISTER_FILTER_SERVER, _NOBODY),
+    UnservedCode(RequestCode.REGISTER_MESSAGE_FILTER_CLASS, _NOBODY),
+    UnservedCode(RequestCode.ADD_BROKER, _ELSEWHERE, on_cluster(Action.UPDATE)),
+    UnservedCode(
+        RequestCode.REMOVE_BROKER, _ELSEWHERE, on_fields(Action.UPDATE, fields="brokerClusterName", or_cluster=True)
+    ),
+    UnservedCode(RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET, _ELSEWHERE, on_cluster(Action.UPDATE)),
+    UnservedCode(RequestCode.CONTROLLER_ELECT_MASTER, _ELSEWHERE, _UPDATE_CLUSTER),
+    UnservedCode(RequestCode.CONTROLLER_REGISTER_BROKER, _ELSEWHERE, _UPDATE_CLUSTER),
+    UnservedCode(RequestCode.CONTROLLER_GET_REPLICA_INFO, _ELSEWHERE, on_cluster(Action.GET)),
+    UnservedCode(RequestCode.CONTROLLER_GET_METADATA_INFO, _ELSEWHERE),
+    UnservedCode(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, _ELSEWHERE),
+    UnservedCode(RequestCode.UPDATE_CONTROLLER_CONFIG, _ELSEWHERE),
+    UnservedCode(RequestCode.GET_CONTROLLER_CONFIG, _ELSEWHERE),
+    UnservedCode(RequestCode.CLEAN_BROKER_DATA, _ELSEWHERE, _UPDATE_CLUSTER),
+    UnservedCode(RequestCode.CONTROLLER_GET_NEXT_BROKER_ID, _ELSEWHERE, _GET_CLUSTER),
+    UnservedCode(RequestCode.CONTROLLER_APPLY_BROKER_ID, _ELSEWHERE, _UPDATE_CLUSTER),
+    UnservedCode(RequestCode.CHECK_TRANSACTION_STATE, _CLIENTS, on_fields(Action.PUB, fields="topic")),
+    UnservedCode(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, _CLIENTS, on_fields(Action.SUB, fields="consumerGroup")),
+    UnservedCode(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, _CLIENTS),
+    UnservedCode(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, _CLIENTS),
+    UnservedCode(
+        RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, _CLIENTS, on_fields(Action.SUB, fields="producerGroup topic")
+    ),
+    UnservedCode(RequestCode.REGISTER_BROKER, _SERVERS, _UPDATE_CLUSTER, _NAMES),
+    UnservedCode(RequestCode.UNREGISTER_BROKER, _SERVERS, _UPDATE_CLUSTER, _NAMES),
+    UnservedCode(RequestCode.REGISTER_TOPIC_IN_NAMESRV, _SERVERS, on_cluster(Action.UPDATE), _NAMES),
+    UnservedCode(RequestCode.QUERY_DATA_VERSION, _SERVERS, _GET_CLUSTER, _NAMES),
+    UnservedCode(RequestCode.GET_BROKER_MEMBER_GROUP, _SERVERS, on_fields(Action.GET, fields="clusterName"), _NAMES),
+    UnservedCode(RequestCode.BROKER_HEARTBEAT, _SERVERS, _UPDATE_CLUSTER, _NAMES),
+    UnservedCode(RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, _SERVERS, on_cluster(Action.UPDATE)),
+    UnservedCode(RequestCode.EXCHANGE_BROKER_HA_INFO, _SERVERS, on_cluster(Action.UPDATE)),
+    UnservedCode(RequestCode.NOTIFY_BROKER_ROLE_CHANGED, _SERVERS, on_cluster(Action.UPDATE)),
+)
+
+
+def by_code(declared: Iterable[UnservedCode]) -> Mapping[int, UnservedCode]:
+    """Return the declarations by code. Raises AssertionError for a code that is declared twice."""
+    found: dict[int, UnservedCode] = {}
+    for each in declared:
+        if each.code in found:
+            raise AssertionError(f"{each.code.name} is declared twice")
+        found[int(each.code)] = each
+    return MappingProxyType(found)
+
+
+UNSERVED: Mapping[int, UnservedCode] = by_code(_DECLARED)
+"""The declaration of each code without a processor."""
+
+
+def codes_with(*reasons: Reason) -> tuple[RequestCode, ...]:
+    """Return the codes without a processor for one of these reasons, in the order of their declaration."""
+    return tuple(each.code for each in UNSERVED.values() if each.reason in reasons)
