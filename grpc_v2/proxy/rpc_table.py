@@ -91,8 +91,8 @@ def one_operation(
 ) -> Callable[[Any, RpcCall, Any], None]:
     """Return the `start` function of an RPC with one operation.
 
-    `to_operation` and `from_result` get the service, the call, the request, and the second one the result.
-    `refusal` converts an error of the engine.
+    `to_operation` gets the service, the call and the request; `from_result` also gets the result. `refusal` converts an
+    error of the engine.
     """
 
     def start(service: Any, call: RpcCall, request: Any) -> None:
