@@ -201,13 +201,12 @@ class RemotingService:
         """Return the reason why a broker denies a request. A name server checks no credentials."""
         if self._owner(request.code) is not broker:
             return None
-        channel = request.channel
-        asking = Asking(str(request.code), channel.channel_id, channel.remote_address[0])
+        channel, code = request.channel, request.code
+        asking = Asking(str(code), channel.channel_id, channel.remote_address[0])
         fields = header_json.ext_fields(dict(request.ext))
-        rights, cluster = RIGHTS.get(request.code, no_rights), self.broker_config.broker_cluster_name
-        body = request.body
+        rights, cluster = RIGHTS.get(code, no_rights), self.broker_config.broker_cluster_name
         try:
-            access.check(broker.access, asking, rights, ext=fields, body=body, version=version, cluster=cluster)
+            access.check(broker.access, asking, rights, ext=fields, body=request.body, version=version, cluster=cluster)
         except AccessDenied as denied:
             return denied
         return None
