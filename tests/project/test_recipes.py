@@ -57,8 +57,11 @@ def file_of(found: object) -> Path:
 
 
 def not_named(heading: str, declared: Iterable[Path]) -> list[str]:
-    """Return the files that a recipe does not name, neither by themselves nor by their folder."""
-    named = paths(heading)
+    """Return the files that a recipe does not name, neither by themselves nor by their folder.
+
+    A whole package, such as `emulator/`, names none of its files.
+    """
+    named = [path for path in paths(heading) if path.parent != ROOT]
     missed = {file for file in declared if not any(file == each or each in file.parents for each in named)}
     return sorted(file.relative_to(ROOT).as_posix() for file in missed)
 

@@ -74,11 +74,9 @@ def test_a_broker_sets_and_removes_what_the_table_says(batch: bool) -> None:
     sent |= dict.fromkeys((*props.SET_AT_SEND, *props.REMOVED_AT_SEND), "x")
     world = make_world()
     world.topic("T")
-    if batch:
-        body = batch_body([(b"m", sent)])
-        world.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True))
-    else:
-        world.send("T", **sent)
+    body, properties = (batch_body([(b"m", sent)]), {}) if batch else (b"m", dict(sent))
+    operation = SendMessage("PG", "T", 0, body, properties, ("10.0.0.1", 5000), world.now_ms, batch=batch)
+    world.ask(SendResult, operation)
     outcome = world.pull("T").outcome
     assert isinstance(outcome, PullResult)
     stored = stored_record.decode(outcome.records[0]).property_map()
