@@ -47,9 +47,10 @@ def joined(*tables: Handlers) -> dict[type[Operation], Handler]:
     """Join tables of handlers. Raises ValueError for an operation that is in two of them."""
     found: dict[type[Operation], Handler] = {}
     for table in tables:
-        for operation in found.keys() & table.keys():
-            raise _handled_twice(operation, found[operation], table[operation])
-        found |= table
+        for operation, handler in table.items():
+            if operation in found:
+                raise _handled_twice(operation, found[operation], handler)
+            found[operation] = handler
     return found
 
 
