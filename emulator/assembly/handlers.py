@@ -31,7 +31,7 @@ def handles(
     return declare
 
 
-def handlers_of(*services: object) -> dict[type[Operation], Handler]:
+def handlers_of(*services: Any) -> dict[type[Operation], Handler]:
     """Return the handlers that the methods of services declare. Raises ValueError for an operation with two."""
     found: dict[type[Operation], Handler] = {}
     for service in services:
