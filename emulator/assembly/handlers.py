@@ -31,11 +31,12 @@ def handles(
     return declare
 
 
-def handlers_of(*services: Any) -> dict[type[Operation], Handler]:
+def handlers_of(*services: object) -> dict[type[Operation], Handler]:
     """Return the handlers that the methods of services declare. Raises ValueError for an operation with two."""
     found: dict[type[Operation], Handler] = {}
     for service in services:
-        for operation, name in _declared(type(service)):
+        kind: Any = type(service)  # to a type checker a class is not hashable
+        for operation, name in _declared(kind):
             handler = getattr(service, name)
             if operation in found:
                 raise _handled_twice(operation, found[operation], handler)
