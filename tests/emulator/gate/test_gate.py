@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.topics import GetTopicConfig
 
-WALK = Path(__file__).parent.parent / "support" / "journal_walk.py"
+WALK = Path(__file__).parents[2] / "support" / "journal_walk.py"
 
 
 def test_an_operation_that_a_node_does_not_know(world: World) -> None:
