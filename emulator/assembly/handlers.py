@@ -35,7 +35,8 @@ def handlers_of(*services: object) -> dict[type[Operation], Handler]:
     """Return the handlers that the methods of services declare. Raises ValueError for an operation with two."""
     found: dict[type[Operation], Handler] = {}
     for service in services:
-        for operation, name in _declared(type(service)):
+        kind: Any = type(service)  # to a type checker a class is not hashable
+        for operation, name in _declared(kind):
             handler = getattr(service, name)
             if operation in found:
                 raise _handled_twice(operation, found[operation], handler)
@@ -47,9 +48,10 @@ def joined(*tables: Handlers) -> dict[type[Operation], Handler]:
     """Join tables of handlers. Raises ValueError for an operation that is in two of them."""
     found: dict[type[Operation], Handler] = {}
     for table in tables:
-        for operation in found.keys() & table.keys():
-            raise _handled_twice(operation, found[operation], table[operation])
-        found |= table
+        for operation, handler in table.items():
+            if operation in found:
+                raise _handled_twice(operation, found[operation], handler)
+            found[operation] = handler
     return found
 
 
