@@ -112,9 +112,10 @@ grpc_case = CaseOf(Protocol.GRPC)
 
 
 def modules_of(package: ModuleType) -> list[ModuleType]:
-    """The modules of a package, sorted by name."""
-    names = sorted(each.name for each in pkgutil.iter_modules(package.__path__))
-    return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    """The modules of a package and of the rooms in it, sorted by their own names."""
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    names = sorted((each.name for each in found if not each.ispkg), key=lambda name: name.rpartition(".")[2])
+    return [importlib.import_module(name) for name in names]
 
 
 Marked = tuple[str, str, Callable[[Any], None], Any]
