@@ -1,6 +1,7 @@
 """Page of the differences between a RocketMQ version and the reference version, made from the records alone.
 
-`make pages` writes docs/differences-VERSION.md for each version that has records of its own; a test compares the files.
+`make docs` builds differences-VERSION.md into the documentation site for each version that has records of its own, and
+a run writes it beside its report.
 """
 
 import json
@@ -16,15 +17,15 @@ from .targets.target import REFERENCE_VERSION
 from .truth import Notes, Truth, comparable
 
 HEAD = """\
-# What RocketMQ {version} does otherwise than {reference}
+# Differences of RocketMQ {version}
 
-Made by `make pages` from what real brokers of both versions did in the cases and scenarios of the
-[conformance suite](conformance.md). The emulator does as {reference} does, so these are also its differences from a
-{version}. What is not listed, {version} does as {reference} does, as far as it was asked.
+Made from the outcomes of real brokers of both versions in the cases and scenarios of the
+[conformance suite](conformance.md). The emulator behaves as {reference}, so these are also its differences from a
+{version}. No other case or scenario showed a difference.
 
-Each row is one thing that was noted, with the way to it where it lies inside of something: `0` is the first of several,
-`*` stands for several of them, and — for nothing there. A version that left a case nothing to go on with has *given
-up* in its place. Long values are cut with `…`; `conformance/recorded/` has them whole.
+Each row is one note of a case, with the path to it where it is part of a larger value: `0` is the first element of a
+list, `*` stands for several elements, and — for a missing value. If a version ended a case early, its note is
+*given up*. Long values are cut with `…`; `conformance/recorded/` has them in full.
 """
 
 _NOTHING = object()
@@ -59,12 +60,28 @@ def versions(truth: Truth) -> list[str]:
     return [version for version in truth.versions() if version != REFERENCE_VERSION]
 
 
+def file_name(version: str) -> str:
+    """The name of a version's page."""
+    return f"differences-{version}.md"
+
+
+def counts(version: str, truth: Truth) -> tuple[int, int]:
+    """Count the cases, and the pairs of scenario and SDK, in which a version differs from the reference version."""
+    names = {noun: len(truth.names(version, noun)) for noun in truth.nouns(version)}
+    of_scenarios = sum(count for noun, count in names.items() if noun.startswith(TRUTH_FOLDER))
+    return sum(names.values()) - of_scenarios, of_scenarios
+
+
 def page(version: str, truth: Truth) -> str:
     """Render the whole page of a version."""
     cases: dict[str, dict[str, list[Change]]] = {}
     for noun in sorted(truth.nouns(version), key=lambda noun: (noun.startswith(TRUTH_FOLDER), noun)):
         cases[noun] = {name: list(changes_of(version, truth, noun, name)) for name in truth.names(version, noun)}
-    parts = [HEAD.format(version=version, reference=REFERENCE_VERSION), _count(cases), *_often(version, cases)]
+    parts = [
+        HEAD.format(version=version, reference=REFERENCE_VERSION),
+        _count(*counts(version, truth)),
+        *_often(version, cases),
+    ]
     for noun, table in cases.items():
         of_scenarios = f"scenarios of {noun.partition('/')[2]}"
         heading = of_scenarios if noun.startswith(TRUTH_FOLDER) else noun
@@ -131,9 +148,8 @@ def _shown(value: Any) -> str:
     return f"`{text}`".replace("|", "\\|")
 
 
-def _count(cases: Mapping[str, Mapping[str, Any]]) -> str:
-    scenarios = sum(len(table) for noun, table in cases.items() if noun.startswith(TRUTH_FOLDER))
-    return f"{sum(map(len, cases.values())) - scenarios} cases and {scenarios} pairs of scenario and SDK differ.\n"
+def _count(of_cases: int, of_scenarios: int) -> str:
+    return f"{of_cases} cases and {of_scenarios} pairs of scenario and SDK differ.\n"
 
 
 def _often(version: str, cases: Mapping[str, Mapping[str, Sequence[Change]]]) -> Iterator[str]:
@@ -146,7 +162,7 @@ def _often(version: str, cases: Mapping[str, Mapping[str, Sequence[Change]]]) ->
     rows = [(change, count) for change, count in seen.items() if count >= _OFTEN]
     if not rows:
         return
-    yield "## The same in several cases\n"
+    yield "## Differences in several cases\n"
     yield f"| what | {REFERENCE_VERSION} | {version} | cases |\n|---|---|---|---:|"
     for (name, before, after), count in sorted(rows, key=lambda row: (-row[1], row[0])):
         yield f"| {_escaped(name)} | {before} | {after} | {count} |"

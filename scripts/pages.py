@@ -1,4 +1,7 @@
-"""Writes the generated pages of docs/ anew: `python scripts/pages.py`."""
+"""Writes the generated pages of docs/ anew: `python scripts/pages.py`.
+
+The long lists that no page of docs/ holds are built into the documentation site by `scripts/docs.py`.
+"""
 
 import subprocess
 import sys
@@ -6,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import config_page
-from rocketmq_testkit.conformance import behaviour_page, unserved, version_page
+from rocketmq_testkit.conformance import behavior_page, unserved
 from rocketmq_testkit.conformance.truth import Truth
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,13 +26,10 @@ def main() -> int:
     """Write all of them."""
     docs = ROOT / "docs"
     (docs / "config-keys.md").write_text(config_page.page())
-    truth = Truth()
-    for version in version_page.versions(truth):
-        (docs / f"differences-{version}.md").write_text(version_page.page(version, truth))
     for name, module in MODULES.items():
         printed = subprocess.run([sys.executable, "-m", module], cwd=ROOT / "scripts", capture_output=True, check=True)
         (docs / name).write_bytes(printed.stdout)
-    (docs / "behaviour.md").write_text(behaviour_page.page(truth, test_files()))
+    (docs / behavior_page.NAME).write_text(behavior_page.index(Truth()))
     conformance = docs / "conformance.md"
     conformance.write_text(with_table(conformance.read_text(), list(unserved.rows())))
     return 0
