@@ -1,6 +1,6 @@
 """Writes the generated pages of docs/ anew: `python scripts/pages.py`.
 
-The long lists that no page of docs/ holds are built into the documentation site by `scripts/docs.py`.
+The long lists that no page of docs/ holds are built into the documentation site by `scripts/website.py`.
 """
 
 import subprocess

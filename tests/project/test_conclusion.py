@@ -79,11 +79,11 @@ def test_tests_that_leave_no_report_fail_their_stage(
 
 
 def test_the_budget_fits_into_the_run() -> None:
-    """Every stage has a part of it, those of today take 26 minutes, and what is reserved fits as well."""
+    """Every stage has a part of it, those of today take 26 minutes and a quarter, and what is reserved fits as well."""
     used = sum(stage.seconds for stage in stages.STAGES)
 
     assert all(stage.seconds > 0 for stage in (*stages.STAGES, *stages.ON_REQUEST))
-    assert used <= 26 * 60
+    assert used <= 26 * 60 + 15
     assert used + sum(stages.RESERVED.values()) <= stages.RUN_SECONDS_MAX
 
 

@@ -26,6 +26,8 @@ PAGES = (
     "docs/snapshots.md",
     "docs/access.md",
     "docs/command.md",
+    "docs/java-and-go.md",
+    "docs/ci.md",
     "docs/conformance.md",
 )
 OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
@@ -92,7 +94,7 @@ def outcomes_of_page(page: str, folder: Path, conftest: str = "") -> str:
     Raises AssertionError unless the tests of every snippet have passed.
     """
     (folder / "conftest.py").write_text(conftest)
-    files = [each for each in snippets("python") if each.page == page]
+    files = [each for each in snippets("python") if each.page == page and each.file]
     for each in files:
         assert each.file.startswith("test_"), each
         (folder / each.file).write_text(each.text)
@@ -107,6 +109,14 @@ def outcomes_of_page(page: str, folder: Path, conftest: str = "") -> str:
 def test_the_python_snippets_of_a_page_are_passing_tests(page: str, tmp_path: Path) -> None:
     """Each names its file; pytest with the installed plugin runs it."""
     outcomes_of_page(page, tmp_path)
+
+
+def test_a_part_of_a_program_is_part_of_one_that_runs() -> None:
+    """Lines without the name of a file are shown again inside a whole snippet, which is run."""
+    whole = [each.text for each in snippets("python") if each.file]
+    parts = [each for each in snippets("python") if not each.file]
+    assert [str(each) for each in parts if not any(each.text in text for text in whole)] == []
+    assert len(parts) == 1
 
 
 FAITHFUL = """
@@ -300,7 +310,15 @@ def test_cases_are_listed(tmp_path: Path) -> None:
 
 def test_links_lead_somewhere() -> None:
     """Every relative link of a page points to a file of the repository."""
-    pages = [*PAGES, *OF_SPARK, "docs/control-api.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    pages = [
+        *PAGES,
+        *OF_SPARK,
+        "docs/control-api.md",
+        "docs/glossary.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ]
     broken = [
         f"{page}: {target}"
         for page in pages
