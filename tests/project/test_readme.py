@@ -134,6 +134,21 @@ def test_the_page_about_waiting_holds_in_the_profile_faithful(tmp_path: Path) ->
     assert "passed" in outcomes_of_page("docs/waiting.md", tmp_path, FAITHFUL)
 
 
+def test_the_lines_for_other_languages_are_parts_of_programs_that_run() -> None:
+    """Java's and Go's with the address as an argument, Node's as the driver has it, Docker's as the page has it."""
+    lines = dict(re.findall(r"^\| (Java|Go|Node|Docker) \| `([^`]+)`", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert list(lines) == ["Java", "Go", "Node", "Docker"]
+    assert lines["Java"].replace('"127.0.0.1:8081"', "arguments[0]") in only("java", "class Orders")
+    assert lines["Go"].replace('"127.0.0.1:9876"', "os.Args[1]") in only("go", "package main")
+    producers = (ROOT / "conformance" / "drivers" / "node" / "producers.js").read_text()
+    [options] = re.findall(r"^new Producer\(\{ (\w+): '127.0.0.1:8081', (\w+): \['orders'\] \}\)$", lines["Node"])
+    assert "new Producer({" in producers
+    assert f"{options[1]}: " in producers
+    assert f"{options[0]}: values.endpoint" in (ROOT / "conformance" / "drivers" / "node" / "driver.js").read_text()
+    command = only("sh", "docker run --rm").splitlines()[1]
+    assert command.replace(" -p 127.0.0.1:8090:8090", "") == lines["Docker"]
+
+
 @pytest.fixture
 def served() -> Iterator[Emulator]:
     """What `rocketmq-emulator --topic orders` serves, on free ports."""
