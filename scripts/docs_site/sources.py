@@ -1,7 +1,8 @@
 """Markdown pages of the site, with links that lead to other pages of it.
 
 A page is written where it is read on a forge, with links relative to that file. Each link is translated: to the page of
-the site that shows the target or, if no page does, to the path of the file as text.
+the site that shows the target or, if no page does, to the path of the file as text. A link whose text is the name of a
+page shows its title instead.
 """
 
 import os
@@ -23,6 +24,7 @@ OUTSIDE: Mapping[str, str] = {
     "conformance/drivers/PROTOCOL.md": "driver-protocol.md",
 }
 """Pages that do not stand in docs/, and their names on the site."""
+_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 
@@ -38,6 +40,12 @@ class Page:
     name: str
     source: str
     text: str
+
+    @property
+    def title(self) -> str:
+        """The text of the first heading, which stands for the page in links that show a file's name."""
+        found = _TITLE.search(self.text)
+        return found[1] if found else self.name
 
 
 def written(root: Path = ROOT) -> Iterator[Page]:
@@ -61,20 +69,21 @@ def joined(*groups: Iterable[Page]) -> dict[str, Page]:
 
 def linked(pages: Mapping[str, Page], root: Path = ROOT) -> dict[str, str]:
     """The texts of pages by name, with links translated. Raises BrokenLink."""
-    names = {page.source: page.name for page in pages.values()}
-    return {name: _translated(page, names, root) for name, page in pages.items()}
+    by_source = {page.source: page for page in pages.values()}
+    return {name: _translated(page, by_source, root) for name, page in pages.items()}
 
 
-def _translated(page: Page, names: Mapping[str, str], root: Path) -> str:
+def _translated(page: Page, by_source: Mapping[str, Page], root: Path) -> str:
     def translate(found: re.Match[str]) -> str:
         picture, text, target = found[1], found[2], found[3]
         path, hash_, anchor = target.partition("#")
         if not path or "://" in path:
             return found[0]
         source = os.path.normpath(PurePosixPath(page.source).parent / path)
-        if source in names:
-            way = os.path.relpath(names[source], PurePosixPath(page.name).parent)
-            return f"{picture}[{text}]({way}{hash_}{anchor})"
+        if source in by_source:
+            way = os.path.relpath(by_source[source].name, PurePosixPath(page.name).parent)
+            shown = by_source[source].title if text.strip("`").endswith(".md") else text
+            return f"{picture}[{shown}]({way}{hash_}{anchor})"
         if not (root / source).exists():
             raise BrokenLink(f"{page.source}: the link {target} leads to no page and no file")
         if picture:
