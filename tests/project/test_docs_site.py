@@ -23,7 +23,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def translated(text: str) -> str:
     """The text of a page in docs/ on a site with two other pages."""
-    others = (Page("index.md", "README.md", ""), Page("behavior/pop.md", "docs/behavior/pop.md", ""))
+    others = (Page("index.md", "README.md", "# The kit\n"), Page("behavior/pop.md", "docs/behavior/pop.md", ""))
     return sources.linked(sources.joined(others, [Page("command.md", "docs/command.md", text)]))["command.md"]
 
 
@@ -36,6 +36,11 @@ def test_links_lead_to_pages_of_the_site() -> None:
     assert (
         translated("[a](#options) [b](https://rocketmq.apache.org)") == "[a](#options) [b](https://rocketmq.apache.org)"
     )
+
+
+def test_a_link_named_after_a_page_shows_its_title() -> None:
+    """The names of files mean nothing to a reader of the site."""
+    assert translated("[README.md](../README.md)") == "[The kit](index.md)"
 
 
 def test_a_link_to_a_file_becomes_its_path() -> None:
