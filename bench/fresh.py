@@ -1,4 +1,4 @@
-"""How long a broker for one test takes: start and stop of an emulator, as the fixture `rocketmq` does.
+"""Measures a broker for one test: start and stop of an emulator, as in the fixture `rocketmq`.
 
     python bench/fresh.py [--write]
 

@@ -105,7 +105,7 @@ def whole(truth: Truth) -> str:
 
 
 def lists(truth: Truth) -> dict[str, str]:
-    """Render the files that stand beside a report, by name and without links. Raises CaseError."""
+    """Render the files that a run writes beside its report, by name and without links. Raises CaseError."""
     texts = {NAME: whole(truth)}
     for version in version_page.versions(truth):
         texts[version_page.file_name(version)] = version_page.page(version, truth)

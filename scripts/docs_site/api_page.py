@@ -23,7 +23,7 @@ Made from the docstrings. Import the classes from `rocketmq_testkit`: `from rock
 fixtures need no import; [Using the fixtures](fixtures.md) shows them in tests.
 """
 REACHED: Sequence[type[Any]] = (clock.Clock, views.JournalView, factory.Factory)
-"""Classes that nobody imports, because attributes and fixtures return them."""
+"""Classes that attributes and fixtures return, so that users need not import them."""
 PACKAGE = "rocketmq_testkit"
 
 

@@ -1,6 +1,6 @@
 """Checks of the built site: links, anchors, navigation, and that it loads nothing from elsewhere.
 
-They read the HTML that a browser gets, so they hold for whatever program renders it.
+The checks read only HTML, so they apply to the output of any site generator.
 """
 
 import re
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 _NAVIGATION = re.compile(r"^nav:\n((?:[ -].*\n?)+)", re.MULTILINE)
 _ENTRY = re.compile(r"- (?:[^:\n]+: )?(\S+\.md)$", re.MULTILINE)
 _LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src"}
-"""Elements whose files a browser loads by itself, and the attribute with the address."""
+"""Elements with a file that a browser loads without a click, and the attribute with its address."""
 _RELATIONS = frozenset({"stylesheet", "icon", "preconnect", "preload", "modulepreload"})
 """Relations of `link` elements that load something."""
 _WHOLE_SITE = frozenset({"404.html"})
@@ -22,7 +22,7 @@ _WHOLE_SITE = frozenset({"404.html"})
 
 @dataclass
 class Html(HTMLParser):
-    """What a page links to, what it loads, and the anchors that it has."""
+    """Links, loaded files and anchors of one page."""
 
     links: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)

@@ -16,7 +16,7 @@ FIGURE = re.compile(r"^\| (.+?) \| (?:over )?([\d,.]+)(?: ms| MiB)? \| (?:([\d,.
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    """The site has no page that nobody finds, no entry without a page, and no link that leads nowhere."""
+    """Every page has an entry in the navigation, every entry has a page, and every link has a target."""
     texts = sources.linked(sources.joined(sources.written(), sources.generated(website.generated())))
     assert [*checks.unlisted(website.CONFIGURATION.read_text(), texts)] == []
 
@@ -50,7 +50,7 @@ def test_a_link_to_a_file_becomes_its_path() -> None:
 
 
 def test_code_is_left_alone() -> None:
-    """What looks like a link in a block of code is none."""
+    """Brackets in a block of code are not a link."""
     text = "```python\na[0](nothing.md)\n```\n"
     assert translated(text) == text
 
