@@ -119,6 +119,18 @@ def test_a_part_of_a_program_is_part_of_one_that_runs() -> None:
     assert len(parts) == 1
 
 
+def test_the_failing_test_of_the_first_screen_says_what_it_shows(tmp_path: Path) -> None:
+    """Its program is run, and the sentence of its error is the one on the page, but for the line breaks."""
+    [block] = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    program = "".join(f"{line[4:]}\n" for line in block.replace("\n>", "\n ").splitlines() if line[0] != "E")
+    shown = " ".join(line[1:].strip() for line in block.splitlines() if line[0] == "E")
+    (tmp_path / "test_billing.py").write_text(program)
+    done = subprocess.run([PROGRAMS / "pytest"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.returncode == 1
+    assert shown in done.stdout
+
+
 FAITHFUL = """
 import pytest
 
