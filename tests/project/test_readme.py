@@ -157,7 +157,7 @@ def test_the_lines_for_other_languages_are_parts_of_programs_that_run() -> None:
     assert "new Producer({" in producers
     assert f"{options[1]}: " in producers
     assert f"{options[0]}: values.endpoint" in (ROOT / "conformance" / "drivers" / "node" / "driver.js").read_text()
-    command = only("sh", "docker run --rm").splitlines()[1]
+    command = only("sh", "docker build -t rocketmq-emulator .").splitlines()[1]
     assert command.replace(" -p 127.0.0.1:8090:8090", "") == lines["Docker"]
 
 
