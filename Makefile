@@ -5,7 +5,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-fast test-oldest test-recovery simulate lint format types pages serve conformance
-.PHONY: conformance-real mutants bench bench-growth bench-spark clean
+.PHONY: conformance-real docs docs-serve mutants bench bench-growth bench-spark clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -53,6 +53,12 @@ types: $(VENV)/dev.stamp ## Check types
 pages: $(VENV)/dev.stamp ## Write the generated pages of docs/
 	$(BIN)/python scripts/pages.py
 
+docs: $(VENV)/docs.stamp ## Build the documentation site in build/site and check its links (half a minute)
+	$(BIN)/python scripts/website.py build
+
+docs-serve: $(VENV)/docs.stamp ## Show the documentation site on port 8000 until Ctrl-C
+	$(BIN)/python scripts/website.py serve
+
 serve: $(VENV)/install.stamp ## Serve on upstream's ports until Ctrl-C
 	exec $(BIN)/rocketmq-emulator
 
@@ -92,6 +98,10 @@ $(VENV)/demo.stamp: $(VENV)/install.stamp examples/orders/requirements.txt
 
 $(VENV)/spark.stamp: $(VENV)/install.stamp
 	$(PIP) --editable '.[spark]' pytest
+	touch $@
+
+$(VENV)/docs.stamp: $(VENV)/install.stamp
+	$(PIP) --editable '.[conformance,spark,docs]' pytest
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/demo.stamp

@@ -24,6 +24,7 @@ from .drivers.toolchains.recipe import BuildError
 from .outcomes.expected import Expected, ExpectedError
 from .outcomes.truth import Truth, TruthError
 from .outputs import OutputError, check_outputs, shown
+from .pages import behavior_page
 from .report import document, junit, page
 from .report.terminal import Terminal
 from .runner.plan import Selection, SelectionError, sdks_of
@@ -137,7 +138,12 @@ def parser() -> Parser:
     )
     running.add_argument("--json", type=Path, metavar="FILE", help="write the outcomes as JSON, for `report`")
     running.add_argument("--junit", type=Path, metavar="FILE", help="write the outcomes as JUnit XML")
-    running.add_argument("--report", type=Path, metavar="DIR", help="write the outcomes as a page, DIR/index.html")
+    running.add_argument(
+        "--report",
+        type=Path,
+        metavar="DIR",
+        help="write the outcomes as a page, DIR/index.html, and the lists of all behaviors beside it",
+    )
     running.add_argument(
         "--expected", type=Path, metavar="FILE", help="accept the deviations of your broker in this file"
     )
@@ -266,7 +272,7 @@ def _write(run: Run, targets: Sequence[Target], options: argparse.Namespace) -> 
     if options.junit is not None:
         junit.write(options.junit, content)
     if options.report is not None:
-        print(f"report: {page.write(options.report, content)}")
+        print(f"report: {page.write(options.report, content, behavior_page.lists(Truth()))}")
 
 
 def _record(run: Run, targets: Sequence[Target], truth: Truth) -> int:
@@ -294,7 +300,7 @@ def _report(options: argparse.Namespace) -> int:
     check_outputs({"--report": options.report}, page.NAME)
     check_outputs({"--junit": options.junit})
     content = document.read(options.files)
-    print(f"report: {page.write(options.report, content)}")
+    print(f"report: {page.write(options.report, content, behavior_page.lists(Truth()))}")
     if options.junit is not None:
         junit.write(options.junit, content)
     return EXPECTED

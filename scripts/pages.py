@@ -1,4 +1,7 @@
-"""Regenerates the generated pages of docs/ and the table of rooms in ARCHITECTURE.md: `python scripts/pages.py`."""
+"""Regenerates the generated pages of docs/ and the table of rooms in ARCHITECTURE.md: `python scripts/pages.py`.
+
+The full lists of behaviors are not committed; `scripts/website.py` builds them into the documentation site.
+"""
 
 import subprocess
 import sys
@@ -9,7 +12,7 @@ import config_page
 import floors
 from rocketmq_testkit.conformance.outcomes import unserved
 from rocketmq_testkit.conformance.outcomes.truth import Truth
-from rocketmq_testkit.conformance.pages import behaviour_page, version_page
+from rocketmq_testkit.conformance.pages import behavior_page
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES: Mapping[str, str] = {
@@ -25,13 +28,10 @@ def main() -> int:
     """Write all pages."""
     docs = ROOT / "docs"
     (docs / "config-keys.md").write_text(config_page.page())
-    truth = Truth()
-    for version in version_page.versions(truth):
-        (docs / f"differences-{version}.md").write_text(version_page.page(version, truth))
     for name, module in MODULES.items():
         printed = subprocess.run([sys.executable, "-m", module], cwd=ROOT / "scripts", capture_output=True, check=True)
         (docs / name).write_bytes(printed.stdout)
-    (docs / "behaviour.md").write_text(behaviour_page.page(truth, test_files()))
+    (docs / behavior_page.NAME).write_text(behavior_page.index(Truth()))
     conformance = docs / "conformance.md"
     conformance.write_text(with_table(conformance.read_text(), list(unserved.rows())))
     architecture = ROOT / "ARCHITECTURE.md"

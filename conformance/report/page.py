@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from importlib.resources import files
 from itertools import groupby
@@ -22,20 +22,22 @@ _SIGNS = {
 NAME = "index.html"
 
 
-def write(folder: Path, content: Document) -> Path:
-    """Write `index.html` into a folder; returns its path."""
+def write(folder: Path, content: Document, lists: Mapping[str, str] | None = None) -> Path:
+    """Write `index.html` and the texts of `lists` (by file name) into a folder. Return the path of `index.html`."""
     folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (lists or {}).items():
+        (folder / name).write_text(text)
     path = folder / NAME
-    path.write_text(page(content))
+    path.write_text(page(content, lists or ()))
     return path
 
 
-def page(content: Document) -> str:
-    """Render the whole page."""
+def page(content: Document, lists: Iterable[str] = ()) -> str:
+    """Render the whole page, with links to the files of `lists`."""
     style = files(__package__).joinpath("page.css").read_text()
     script = files(__package__).joinpath("page.js").read_text()
     title = f"RocketMQ conformance of {', '.join(each['name'] for each in content['targets'])}, {content['date']}"
-    body = "\n".join([*_summary(content), *_cases(content), *_scenarios(content), *_details(content)])
+    body = "\n".join([*_summary(content), *_links(lists), *_cases(content), *_scenarios(content), *_details(content)])
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
         f'<meta name="viewport" content="width=device-width">\n<style>\n{style}</style></head>\n'
@@ -83,6 +85,11 @@ def _summary(content: Document) -> Iterator[str]:
     yield "</tbody></table>"
     yield '<p class="filter"><label><input type="checkbox" id="only"> only unexpected outcomes</label>'
     yield ' <label>find <input type="search" id="find" placeholder="part of a name or sentence"></label></p>'
+
+
+def _links(lists: Iterable[str]) -> Iterator[str]:
+    if links := ", ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in lists):
+        yield f"<p>All behaviors with upstream's class and the date of the record: {links}</p>"
 
 
 def _percent(part: int, whole: int) -> str:

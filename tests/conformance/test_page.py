@@ -23,6 +23,7 @@ class Page(HTMLParser):
         self.tables: list[list[list[str]]] = []
         self.ids: list[str] = []
         self.links: set[str] = set()
+        self.files: set[str] = set()
         self.columns: list[int] = []
         """Number of columns of each table that declares its columns."""
         self._open: list[str] = []
@@ -32,7 +33,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.ids += [value for name, value in attrs if name == "id" and value]
-        self.links |= {value.removeprefix("#") for name, value in attrs if name == "href" and value}
+        self.links |= {value.removeprefix("#") for name, value in attrs if name == "href" and value and value[0] == "#"}
+        self.files |= {value for name, value in attrs if name == "href" and value and value[0] != "#"}
         if tag == "colgroup":
             self.columns.append(0)
         elif tag == "col":
@@ -74,7 +76,9 @@ def page(other: str, tmp_path_factory: pytest.TempPathFactory) -> Page:
     words = ("-k", "auto_create.a_send_creates_its_topic or scenarios.topics.a_send_to_an_unknown_topic")
     targets = ("--target", "emulator", "--target", other)
     assert main(["run", *words, "--sdk", "go-remoting", *targets, "--report", str(folder)]) == 1
-    return Page((folder / "index.html").read_text())
+    found = Page((folder / "index.html").read_text())
+    assert found.files == {each.name for each in folder.iterdir()} - {"index.html"}
+    return found
 
 
 def test_targets_stand_side_by_side(page: Page, other: str) -> None:
@@ -110,6 +114,11 @@ def test_a_page_says_what_made_it(page: Page, other: str) -> None:
     assert f"--target emulator --target {other} --report" in facts["command"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", facts["date"])
     assert re.fullmatch(r"\d+\.\d s|\d+ min \d+ s", facts["duration"])
+
+
+def test_the_lists_of_behaviors_stand_beside_the_page(page: Page) -> None:
+    """The folder of a report has the full lists, and the page of the report links to each."""
+    assert {"behavior.md", "differences-5.5.0.md"} <= page.files
 
 
 def test_columns_have_one_width(page: Page) -> None:

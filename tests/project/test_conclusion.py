@@ -79,11 +79,11 @@ def test_tests_that_leave_no_report_fail_their_stage(
 
 
 def test_the_budget_fits_into_the_run() -> None:
-    """Every stage has a budget, today's stages take 26 minutes at most, and the reserved time fits as well."""
+    """Every stage has a budget, today's stages take 26 min 15 s at most, and the reserved time fits as well."""
     used = sum(stage.seconds for stage in stages.STAGES)
 
     assert all(stage.seconds > 0 for stage in (*stages.STAGES, *stages.ON_REQUEST))
-    assert used <= 26 * 60
+    assert used <= 26 * 60 + 15
     assert used + sum(stages.RESERVED.values()) <= stages.RUN_SECONDS_MAX
 
 

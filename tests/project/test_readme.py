@@ -26,6 +26,8 @@ PAGES = (
     "docs/snapshots.md",
     "docs/access.md",
     "docs/command.md",
+    "docs/java-and-go.md",
+    "docs/ci.md",
     "docs/conformance.md",
 )
 OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
@@ -92,7 +94,7 @@ def outcomes_of_page(page: str, folder: Path, conftest: str = "") -> str:
     Raises AssertionError unless the tests of every snippet have passed.
     """
     (folder / "conftest.py").write_text(conftest)
-    files = [each for each in snippets("python") if each.page == page]
+    files = [each for each in snippets("python") if each.page == page and each.file]
     for each in files:
         assert each.file.startswith("test_"), each
         (folder / each.file).write_text(each.text)
@@ -109,6 +111,26 @@ def test_the_python_snippets_of_a_page_are_passing_tests(page: str, tmp_path: Pa
     outcomes_of_page(page, tmp_path)
 
 
+def test_a_part_of_a_program_is_part_of_one_that_runs() -> None:
+    """A snippet without a file name is part of a whole snippet, which another test runs."""
+    whole = [each.text for each in snippets("python") if each.file]
+    parts = [each for each in snippets("python") if not each.file]
+    assert [str(each) for each in parts if not any(each.text in text for text in whole)] == []
+    assert len(parts) == 1
+
+
+def test_the_failing_test_of_the_first_screen_says_what_it_shows(tmp_path: Path) -> None:
+    """The failing test of the README prints the error on the page, apart from line breaks."""
+    [block] = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    program = "".join(f"{line[4:]}\n" for line in block.replace("\n>", "\n ").splitlines() if line[0] != "E")
+    shown = " ".join(line[1:].strip() for line in block.splitlines() if line[0] == "E")
+    (tmp_path / "test_billing.py").write_text(program)
+    done = subprocess.run([PROGRAMS / "pytest"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.returncode == 1
+    assert shown in done.stdout
+
+
 FAITHFUL = """
 import pytest
 
@@ -122,6 +144,21 @@ def rocketmq_config():
 def test_the_page_about_waiting_holds_in_the_profile_faithful(tmp_path: Path) -> None:
     """The snippets about waiting also pass with the profile `faithful`, that is with upstream's numbers."""
     assert "passed" in outcomes_of_page("docs/waiting.md", tmp_path, FAITHFUL)
+
+
+def test_the_lines_for_other_languages_are_parts_of_programs_that_run() -> None:
+    """Each line is part of a program or command that tests run, apart from the address."""
+    lines = dict(re.findall(r"^\| (Java|Go|Node|Docker) \| `([^`]+)`", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert list(lines) == ["Java", "Go", "Node", "Docker"]
+    assert lines["Java"].replace('"127.0.0.1:8081"', "arguments[0]") in only("java", "class Orders")
+    assert lines["Go"].replace('"127.0.0.1:9876"', "os.Args[1]") in only("go", "package main")
+    producers = (ROOT / "conformance" / "drivers" / "node" / "producers.js").read_text()
+    [options] = re.findall(r"^new Producer\(\{ (\w+): '127.0.0.1:8081', (\w+): \['orders'\] \}\)$", lines["Node"])
+    assert "new Producer({" in producers
+    assert f"{options[1]}: " in producers
+    assert f"{options[0]}: values.endpoint" in (ROOT / "conformance" / "drivers" / "node" / "driver.js").read_text()
+    command = only("sh", "docker build -t rocketmq-emulator .").splitlines()[1]
+    assert command.replace(" -p 127.0.0.1:8090:8090", "") == lines["Docker"]
 
 
 @pytest.fixture
@@ -300,7 +337,15 @@ def test_cases_are_listed(tmp_path: Path) -> None:
 
 def test_links_lead_somewhere() -> None:
     """Every relative link of a page points to a file of the repository."""
-    pages = [*PAGES, *OF_SPARK, "docs/control-api.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    pages = [
+        *PAGES,
+        *OF_SPARK,
+        "docs/control-api.md",
+        "docs/glossary.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ]
     broken = [
         f"{page}: {target}"
         for page in pages

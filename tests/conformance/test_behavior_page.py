@@ -1,0 +1,158 @@
+"""The lists of every behavior, and their index in docs/."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pages
+import pytest
+from rocketmq_testkit.conformance.case import Case
+from rocketmq_testkit.conformance.discovery import all_cases, all_scenarios
+from rocketmq_testkit.conformance.outcomes import explained
+from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.pages import behavior_page, version_page
+from rocketmq_testkit.conformance.scenario import TRUTH_FOLDER, Scenario
+
+ROOT = Path(__file__).parents[2]
+ROW = re.compile(r"^\| (.*) \| `([a-z0-9_.]+)` \| (remoting|grpc|both) \| (.+) \| (.+) \|$", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#]*)#?([^)]*)\)")
+INDEX_BYTES_MAX = 40 * 1024
+"""The index stays one short page; a commit with a new case changes one line of it."""
+
+
+@cache
+def made() -> dict[str, str]:
+    """Return the lists as they would be built now, by file name."""
+    return behavior_page.pages(Truth(), pages.test_files())
+
+
+def rows() -> list[tuple[str, str, str, str, str]]:
+    """Return behavior, test, protocol, source and record of all rows."""
+    return ROW.findall("\n".join(made().values()))
+
+
+def rows_by_test() -> dict[str, tuple[str, str, str]]:
+    """Return behavior, source and record by the name of the test."""
+    return {test: (behavior, source, seen) for behavior, test, _, source, seen in rows()}
+
+
+def test_the_index_is_current() -> None:
+    """`make pages` changes nothing in docs/behavior.md."""
+    page = (ROOT / "docs" / behavior_page.NAME).read_text()
+    assert page == behavior_page.index(Truth()), "cases, records or docstrings have changed: run `make pages`"
+    assert len(page.encode()) < INDEX_BYTES_MAX
+
+
+def test_the_index_counts_every_row() -> None:
+    """For each noun the index has the number of rows of its list, and it names every file that is built."""
+    page = behavior_page.index(Truth(), site=True)
+    counted = {
+        (file, noun): int(count)
+        for file, noun, count in re.findall(r"\(behavior/(.+)#(.+)\) \|.*\| (\d+) \|$", page, re.M)
+    }
+    found = {
+        (file, section.partition("\n")[0]): len(ROW.findall(section))
+        for file, text in made().items()
+        for section in text.split("\n## ")[1:]
+    }
+    assert counted == found
+    assert {file for file, _ in counted} == set(made())
+    assert all(f"]({version_page.file_name(version)})" in page for version in version_page.versions(Truth()))
+
+
+def test_no_list_is_committed() -> None:
+    """docs/ contains only the index, because the lists would change with every case."""
+    listed = [path.name for path in (ROOT / "docs").rglob("*") if path.name.startswith(("behavio", "differences-"))]
+    assert listed == [behavior_page.NAME]
+
+
+def test_every_case_and_scenario_is_named_once() -> None:
+    """Every case and scenario has one row with its sentence, its source and its record, or `not yet`."""
+    known: dict[str, Case | Scenario] = {each.id: each for each in all_cases()}
+    known |= {f"{TRUTH_FOLDER}.{each.id}": each for each in all_scenarios()}
+    assert sorted(test for _, test, *_ in rows()) == sorted(known)
+    for behavior, test, protocol, source, seen in rows():
+        assert protocol == (known[test].mark.protocol or "both"), test
+        plain = behavior.replace("\\", "").replace("&lt;", "<")
+        assert plain.startswith(known[test].sentence), test
+        assert source == known[test].mark.source, test
+        assert re.match(r"5\.\d+\.\d+ .*\d{4}-\d\d-\d\d|not yet$", seen), test
+        assert all(f"`{key}={value}`" in behavior for key, value in known[test].mark.settings.items()), test
+
+
+def test_the_lists_beside_a_report_have_the_same_rows() -> None:
+    """One file has the rows of all pages, and one file per version its differences; no file has links."""
+    found = behavior_page.lists(Truth())
+    assert sorted(ROW.findall(found.pop(behavior_page.NAME))) == sorted(rows())
+    assert list(found) == [version_page.file_name(version) for version in version_page.versions(Truth())]
+    assert [LINK.findall(text) for text in found.values()] == [[]] * len(found)
+
+
+def test_every_record_is_named_with_its_version_and_day() -> None:
+    """Every record of a case, or of a scenario and SDK, is listed with its version and date."""
+    truth, found = Truth(), rows_by_test()
+    for version in truth.versions():
+        for noun in truth.nouns(version):
+            for name in truth.names(version, noun):
+                record = truth.of(version, noun, name)
+                assert record is not None
+                test, _, sdk = name.partition("@")
+                seen = found[f"{noun.replace('/', '.')}.{test}"][2]
+                assert any(
+                    part.startswith(version) and record.date in part and (not sdk or re.search(rf"\b{sdk}(,|$)", part))
+                    for part in seen.split("; ")
+                ), (version, noun, name)
+
+
+def test_every_difference_has_its_reason_there() -> None:
+    """Every explained difference is in the row of its case, with its reason."""
+    found = rows_by_test()
+    for table, said in ((explained.DELIBERATE, "**Emulator differs**"), (explained.GAPS, "**Not implemented yet**")):
+        for name, reason in table.items():
+            test, _, sdk = name.partition("@")
+            row = found[f"{TRUTH_FOLDER}.{test}" if sdk else test]
+            assert f"{said}{f' with {sdk}' if sdk else ''}: {reason}." in row[0]
+
+
+def test_links_lead_somewhere() -> None:
+    """Links of the index and of the lists lead to files of the repository or to pages that are built."""
+    built = {version_page.file_name(version) for version in version_page.versions(Truth())}
+    texts = {"": behavior_page.index(Truth())} | {
+        f"{behavior_page.FOLDER}/{file}": text for file, text in made().items()
+    }
+    for name, text in texts.items():
+        folder = (ROOT / "docs" / name).parent if name else ROOT / "docs"
+        targets = {target for target, _ in LINK.findall(text)}
+        missing = {target for target in targets if not (folder / ".." / folder.name / target).resolve().is_file()}
+        assert {Path(target).name for target in missing} <= built, name
+
+
+@pytest.mark.parametrize(
+    ("noun", "files"),
+    [
+        ("pop", ["tests/behaviour/test_pop.py", "tests/emulator/pop/test_pop.py"]),
+        (
+            "pop_buffer",
+            ["tests/behaviour/test_pop.py", "tests/emulator/pop/test_pop.py", "tests/emulator/pop/test_pop_buffer.py"],
+        ),
+        ("grpc_ack", ["tests/grpc_v2/test_ack.py"]),
+        ("long_poll", ["tests/behaviour/test_long_polling.py"]),
+        ("ack", ["tests/remoting/test_ack.py"]),
+        ("tag", []),
+    ],
+)
+def test_tests_belong_to_a_noun_by_their_names(noun: str, files: list[str]) -> None:
+    """A test file belongs to a noun if every word of its name is part of the noun.
+
+    Tests of one protocol belong only to nouns of that protocol.
+    """
+    known = [
+        "tests/behaviour/test_long_polling.py",
+        "tests/behaviour/test_pop.py",
+        "tests/clients/test_pop.py",
+        "tests/emulator/pop/test_pop.py",
+        "tests/emulator/pop/test_pop_buffer.py",
+        "tests/grpc_v2/test_ack.py",
+        "tests/remoting/test_ack.py",
+    ]
+    assert list(behavior_page.tests_of(noun, known)) == files
