@@ -6,10 +6,10 @@ import pytest
 from grpc_world import Client, GrpcWorld, MemoryCall, a_message, a_receive, a_send
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
 from rocketmq_testkit.emulator.operations import UpdateBrokerConfig
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.request_pools import Pool
+from rocketmq_testkit.grpc_v2.proxy.request_pools import Pool
 
 ONE_PRODUCER: dict[str, Any] = {"grpc_producer_thread_pool_nums": 1, "grpc_producer_thread_queue_capacity": 1}
 
