@@ -29,7 +29,7 @@ test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a m
 	$(STAGES) fast
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, other protobufs and Pythons
-	$(STAGES) oldest protobuf libraries spark-oldest
+	$(STAGES) oldest protobuf-whole libraries spark-oldest
 
 test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and brokers under Spark; RUNS=20 sets the number of runs (half an hour)
 	nice $(BIN)/pytest -q -m recovery --times $${RUNS:-20} spark_tests

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from document import Table, options
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
-from servers import EmulatorCommand, RealBroker, Server, create_topic, frozen, resident_mib, send_one
+from servers import EmulatorCommand, RealBroker, Server, catch_up, create_topic, frozen, resident_mib, send_one
 from workloads import WARM_UP_MESSAGES, Figure, Work, push_drain, send, simple_drain
 
 WORKLOADS: list[tuple[str, Callable[[int, int], Work], int]] = [
@@ -86,6 +86,7 @@ def quicker_rounds(work: Work, one: Server, other: Server) -> tuple[Figure, Figu
 
     def round_of(measured: Server, waiting: Server) -> Figure:
         with frozen([waiting]):
+            catch_up(measured)
             return work(measured)
 
     ones, others = [round_of(one, other)], [round_of(other, one)]
@@ -143,8 +144,8 @@ def main() -> int:
     for _ in range(chosen.runs):
         tables.append(table(measure(chosen.quick, chosen.only)))
         print(tables[-1], flush=True)
-    if chosen.write:
-        Table("table").write("\n".join(tables))
+        if chosen.write:
+            Table("table").write("\n".join(tables))
     return 0
 
 

@@ -20,6 +20,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 ROUTE_SECONDS_MAX = 30.0
 """Timeout for a route: a newly started broker reports a new topic to its name server at its next registration."""
+CATCH_UP_SECONDS_MAX = 120.0
+"""Seconds for the revive of a hundred thousand messages whose invisible durations have all ended."""
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -99,6 +101,17 @@ def frozen(servers: Iterable[Server]) -> Iterator[None]:
     finally:
         for pid in pids:
             os.kill(pid, signal.SIGCONT)
+
+
+def catch_up(server: Server) -> None:
+    """Wait until a server that was stopped meanwhile responds: events of all that time are due at once.
+
+    Raises RemotingTimeout after CATCH_UP_SECONDS_MAX.
+    """
+    broker = (server.broker, RequestCode.GET_BROKER_RUNTIME_INFO)
+    for address, code in (broker, (server.namesrv, RequestCode.GET_BROKER_CLUSTER_INFO)):
+        with RemotingClient(address, timeout=CATCH_UP_SECONDS_MAX) as client:
+            client.request(code)
 
 
 def cpu_seconds(processes: Processes) -> float:

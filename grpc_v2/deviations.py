@@ -3,16 +3,7 @@
 Differences that a configuration key enables are in `ProxyConfig`.
 """
 
-from typing import NamedTuple
-
-
-class Deviation(NamedTuple):
-    """One difference: where it is visible, upstream's behavior, the emulator's behavior."""
-
-    where: str
-    upstream: str
-    here: str
-
+from rocketmq_testkit.emulator.deviation import Deviation
 
 DEVIATIONS = (
     Deviation(

@@ -6,6 +6,8 @@
 import sys
 from collections.abc import Iterator
 
+from rocketmq_testkit.emulator import deviation
+
 from .deviations import DEVIATIONS
 from .proxy.rpc_table import Rpc
 from .rules.status import code_name
@@ -33,7 +35,7 @@ keys with upstream's behavior as their default (`docs/config-keys.md`).
 
 def page() -> str:
     """Return the page as Markdown."""
-    return "\n".join([_HEAD, *_table(), "", _DIFFERENCES, *_differences(), ""])
+    return "\n".join([_HEAD, *_table(), "", _DIFFERENCES, deviation.table(DEVIATIONS)])
 
 
 def _table() -> Iterator[str]:
@@ -46,13 +48,6 @@ def _table() -> Iterator[str]:
 
 def _codes(rpc: Rpc) -> str:
     return ", ".join(f"{code} {code_name(code)}" for code in sorted(rpc.codes))
-
-
-def _differences() -> Iterator[str]:
-    yield "| where | upstream | emulator |"
-    yield "|---|---|---|"
-    for difference in DEVIATIONS:
-        yield f"| {difference.where} | {difference.upstream} | {difference.here} |"
 
 
 if __name__ == "__main__":

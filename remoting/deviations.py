@@ -3,16 +3,7 @@
 `docs/request-codes.md` lists them.
 """
 
-from typing import NamedTuple
-
-
-class Deviation(NamedTuple):
-    """One difference: where a client sees it, what 5.3.3 does, what the emulator does."""
-
-    where: str
-    upstream: str
-    here: str
-
+from rocketmq_testkit.emulator.deviation import Deviation
 
 DEVIATIONS = (
     Deviation(

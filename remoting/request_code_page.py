@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator
 
+from rocketmq_testkit.emulator import deviation
 from rocketmq_testkit.emulator.engine import Engine
 
 from .deviations import DEVIATIONS
@@ -33,8 +34,6 @@ DIFFERENCES = """
 These differences from 5.3.3 have no configuration key. Limits protect the memory of the process; the other rows concern
 values that no SDK sends.
 
-| where | 5.3.3 | emulator |
-|---|---|---|
 """
 
 _SUFFIXES = {"str": "", "Int": ":i", "Long": ":l", "bool": ":b"}
@@ -51,8 +50,7 @@ def page() -> str:
         f" Brokers send {len(pushed)} codes to clients.\n"
     )
     head = "| code | name | handled by | operation | fields |\n|---|---|---|---|---|\n"
-    differences = [f"| {each.where} | {each.upstream} | {each.here} |\n" for each in DEVIATIONS]
-    return f"{INTRODUCTION}\n{counts}\n{head}{''.join(rows)}{DIFFERENCES}{''.join(differences)}"
+    return f"{INTRODUCTION}\n{counts}\n{head}{''.join(rows)}{DIFFERENCES}{deviation.table(DEVIATIONS)}"
 
 
 def served_codes() -> dict[int, Processor]:

@@ -33,15 +33,16 @@ def _listed(names: str) -> tuple[str, ...]:
 ROOMS: Mapping[str, Sequence[str]] = {
     "emulator": _listed(
         """
-        kernel message config operations gate topic stats store filter group auth overload schedule client transaction
-        send pull pop static_topic admin snapshot cluster engine.py __init__.py
+        kernel deviation.py message config operations gate assembly topic stats store filter group auth overload
+        schedule client transaction send pull pop static_topic admin snapshot cluster consumer_lag.py engine.py
+        __init__.py
         """
     ),
     "remoting": _listed("wire client bodies request processors server deviations.py request_code_page.py __init__.py"),
     "grpc_v2": _listed(
         """
         proto config transport/http2 transport/grpc transport rules convert proxy services messaging_service.py
-        deviations.py rpc_page.py __init__.py
+        assembly.py deviations.py rpc_page.py __init__.py
         """
     ),
     "fixtures": _listed(

@@ -44,8 +44,11 @@ The factor is for machines with other load.
 """
 RUN_SECONDS_MAX = 45 * 60.0
 """Limit in seconds for a whole run on the build server; a longer run fails."""
-MARGIN = 1.75
-"""Factor by which a stage may exceed its budget on the build server. One machine took 1.62 times as long."""
+MARGIN = 2.1
+"""Factor by which a stage may exceed its budget on the build server.
+
+On 2026-11-26 one machine took 1.9 times as long for the recorded cases as the machine of the budget (67 s and 35 s).
+"""
 LEAST_MARGIN_SECONDS = 180.0
 """Seconds by which a stage may always exceed its budget: on a new machine it downloads packages first."""
 RESERVED: Mapping[str, float] = {
@@ -60,10 +63,19 @@ RESERVED: Mapping[str, float] = {
 PROTOCOLS = ("tests/remoting", "tests/grpc_v2")
 ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
 """Tests that need only Python. They also run with another Python."""
-USES_LIBRARIES = (*PROTOCOLS, "tests/fixtures")
+USES_LIBRARIES = (
+    *PROTOCOLS,
+    "tests/fixtures/test_plugin.py",
+    "tests/fixtures/test_emulator.py",
+    "tests/fixtures/test_command.py",
+    "tests/fixtures/test_control.py",
+    "tests/fixtures/test_control_http.py",
+    "tests/fixtures/test_tls.py",
+)
 """Tests that also run with the oldest versions of all libraries.
 
-The engine's tests are not among them because it imports only the standard library.
+The engine's tests are not among them because it imports only the standard library. Of the fixtures' tests, these files
+use each library; the others start more processes and import nothing else.
 """
 CLIENTS = ("tests/clients",)
 """Tests of the emulator with real SDKs and Apache's own tools."""
@@ -88,6 +100,14 @@ MIDDLE_PROTOBUFS = {
 
 The other stages use the oldest and the newest.
 """
+PROTOBUF_SAMPLE = (
+    "tests/grpc_v2/test_fuzz.py",
+    "tests/grpc_v2/test_send.py",
+    "tests/grpc_v2/test_receive.py",
+    "tests/grpc_v2/test_telemetry.py",
+    "tests/remoting/test_requests.py",
+)
+"""Tests of a usual run with these versions: every message of the protocol is decoded and encoded in them."""
 
 
 class StageFailed(Exception):
@@ -161,11 +181,11 @@ def environment(wanted: environments.Environment) -> Path:
 
 
 def existing(folders: Sequence[str]) -> list[str]:
-    """Return the folders that exist.
+    """Return the folders and files that exist.
 
     Raises StageFailed if none does: pytest without arguments would run other tests.
     """
-    found = [folder for folder in folders if (ROOT / folder).is_dir()]
+    found = [folder for folder in folders if (ROOT / folder).exists()]
     if not found:
         raise StageFailed(f"there is no {' and no '.join(folders)}")
     return found
@@ -295,6 +315,8 @@ def run_oldest() -> None:
     """Test with the oldest allowed versions, then the plugin with a pytest older than our own tests need."""
     python = environment(environments.OLDEST)
     pytest("oldest", "-m", "not alone", *WITHOUT_NEWEST, *existing(USES_LIBRARIES), python=python)
+    # The oldest pytest-asyncio of our own tests cannot be imported by that pytest.
+    call(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pytest-asyncio")
     call(python, "-m", "pip", "install", "--quiet", f"pytest=={OLDEST_PYTEST}")
     pytest("oldest-pytest", "tests/fixtures/test_plugin.py", python=python)
 
@@ -305,10 +327,16 @@ def run_spark_oldest() -> None:
 
 
 def run_protobuf() -> None:
-    """Test with the protobufs between the oldest and the newest, and with newer Pythons."""
+    """Test a sample with the protobufs between the oldest and the newest, and with newer Pythons."""
+    for wanted in MIDDLE_PROTOBUFS:
+        pytest(wanted.name, "-m", "not alone", *PROTOBUF_SAMPLE, python=environment(wanted))
+
+
+def run_protobuf_whole() -> None:
+    """Test all that uses protobuf with the protobufs between the oldest and the newest, and with newer Pythons."""
     for wanted, folders in MIDDLE_PROTOBUFS.items():
         python = environment(wanted)
-        pytest(wanted.name, "-m", "not alone", *WITHOUT_NEWEST, *existing(folders), python=python)
+        pytest(f"{wanted.name}-whole", "-m", "not alone", *WITHOUT_NEWEST, *existing(folders), python=python)
 
 
 def run_libraries() -> None:
@@ -331,19 +359,20 @@ STAGES: tuple[Stage, ...] = (
     Stage("meanwhile", "the image's base and other environments, built during the next stages", run_meanwhile, 1),
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 435),
     Stage("clients", "real SDKs", run_clients, 295),
-    Stage("spark", "the Spark connector, auditor and replay", run_spark, 230),
+    Stage("spark", "the Spark connector, auditor and replay", run_spark, 245),
     Stage("sidecar", "the image", run_sidecar, 55),
-    Stage("oldest", "oldest allowed dependencies", run_oldest, 55),
-    Stage("protobuf", "protobuf 5 and 6, newer Pythons", run_protobuf, 59),
+    Stage("oldest", "oldest allowed dependencies", run_oldest, 75),
+    Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
 )
 """All stages in their order, with a budget of 26 minutes and 15 seconds.
 
 The seconds of `tests`, `alone`, `conformance` and `clients` were measured on 2026-11-26, with Python 3.11 on two cores
 of an Intel Xeon. The unchanged scenarios of `conformance` took 1.5 times as long there as when the budget was made, so
-the seconds are divided by 1.5. `tests` is an estimate: it took 700 s there, and about 240 s were cut afterwards.
+the seconds are divided by 1.5.
 """
 ON_REQUEST = (
     Stage("fast", "engine, protocols and host", run_fast, 120),
+    Stage("protobuf-whole", "all with protobuf 5 and 6, newer Pythons", run_protobuf_whole, 60),
     Stage("libraries", "behaviour with oldest dependencies and other protobufs", run_libraries, 300),
     Stage("spark-oldest", "the oldest Spark that is allowed", run_spark_oldest, 600),
 )

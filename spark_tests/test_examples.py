@@ -15,6 +15,8 @@ from rocketmq_testkit.fixtures.options.command_options import emulator_options, 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "pipelines"
 SECONDS = 300.0
+QUICK_JAVA = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+"""Environment in which Java compiles quickly instead of well: these sessions end before the latter would pay."""
 
 
 def lines(page: Path, part: str) -> list[str]:
@@ -30,6 +32,7 @@ def running(command: str, log: Path) -> Iterator[Callable[[Callable[[], bool]], 
             command,
             shell=True,
             cwd=EXAMPLES,
+            env={**os.environ, **QUICK_JAVA},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -16,9 +16,9 @@ from pyspark_rocketmq.options.options import source_options
 from rocketmq_testkit.fixtures import Emulator
 
 PIPELINE = Path(__file__).parent / "support" / "pipeline.py"
-MESSAGES = 3000
+MESSAGES = 1800
 LIMIT = 300
-KILLED_AT = (600, 1800)
+KILLED_AT = (450, 1050)
 """Number of arrived messages at which the driver is killed."""
 SECONDS = 900.0
 POLL_SECONDS = 0.1

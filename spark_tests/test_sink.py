@@ -160,7 +160,7 @@ def test_a_transactional_stream_shows_whole_batches(spark_rocketmq: SparkRocketM
         ),
         ("'x' as body", {}, "topic: missing; a write has the option topic or a column topic"),
         ("'x' as body", {"topic": "orders", "pullWindow": "3"}, "pullwindow=3: a write has no such option"),
-        ("'x' as body", {"topic": "orders", "nameServer": " "}, "nameServer=: expected host:port"),
+        ("'x' as body", {"topic": "orders", "nameServer": " "}, "nameServer= : expected host:port"),
         (
             "'x' as body",
             {"topic": "orders", "nameServer": "127.0.0.1:1", "fetchOffset.numRetries": "0"},

@@ -1,4 +1,4 @@
-"""Figures that tests have measured are told at the end of a run."""
+"""Prints the figures that tests have measured at the end of a run."""
 
 from collections.abc import Callable
 from typing import Any

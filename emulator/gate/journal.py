@@ -50,13 +50,13 @@ class Journal:
         self._entries: deque[Entry] = deque()
         self._weights: deque[int] = deque()
         self.held_bytes = 0
-        """The weight of the entries that are held."""
+        """The total weight of the entries in memory."""
         self.dropped = 0
-        """How many entries were written but are no longer held."""
+        """The number of entries that were written and are no longer in memory."""
 
     @property
     def written(self) -> int:
-        """How many entries were written."""
+        """The number of entries that were written."""
         return self.dropped + len(self._entries)
 
     def answered(  # noqa: PLR0917 - once per request; keywords would cost time

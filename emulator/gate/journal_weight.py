@@ -31,7 +31,7 @@ _TEXTS = ("text", "optional text")
 
 
 def weightless(_value: object) -> int:
-    """Weighs outcomes that list nothing, as most."""
+    """Return 0, the weight of an outcome without lists, as of most requests."""
     return 0
 
 

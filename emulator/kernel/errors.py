@@ -23,7 +23,7 @@ class EngineError(Exception):
         return f"{self.code.name}: {self.remark}"
 
     def journaled(self) -> "EngineError":
-        """A copy for the journal without the traceback, whose frames hold the body of the request and much more."""
+        """Return a copy for the journal, without the traceback, whose frames hold the body of the request."""
         kept = self.__class__.__new__(self.__class__, *self.args)
         kept.__dict__.update(self.__dict__)
         return kept

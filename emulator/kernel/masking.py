@@ -7,7 +7,7 @@ MASK = "***"
 _NAMES = ("password", "secret", "credential", "initauthenticationuser", "token", "signature")
 """A key whose name contains one of these holds a secret."""
 _MEMBERS = ("password", "secretkey", "secret_key")
-"""A value that contains one of these names is JSON with a secret, whatever its key is, unless it is a mere name."""
+"""A value that contains one of these names is JSON with a secret, unless it is the name of a topic or group."""
 _OF_NAMES = "abcdefghijklmnopqrstuvwxyz0123456789_-%|"
 """The characters of a topic's or group's name, in lower case."""
 _GRPC_SIGNATURE = "Signature="

@@ -40,8 +40,16 @@ _HEAD = Struct(">4sQ")
 _PIECE_BYTES = 1024 * 1024
 
 
+_COPY_AGAIN = "copy the snapshot again, or save it once more"
+
+
 class SnapshotError(ValueError):
-    """The input is not a usable snapshot. The text says why, and what to do."""
+    """The input is not a usable snapshot. `wrong` says why, `remedy` what to do; the text has both."""
+
+    def __init__(self, wrong: str, remedy: str) -> None:
+        super().__init__(f"{wrong}; {remedy}")
+        self.wrong = wrong
+        self.remedy = remedy
 
 
 def write_snapshot(state: EngineState, out: BufferedIOBase) -> None:
@@ -69,12 +77,12 @@ def read_snapshot(source: BufferedIOBase) -> EngineState:
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ConfigError, SqlError) as wrong:
         # The checksums are right, so the writer used another format.
         raise SnapshotError(
-            f"it says something that this version does not understand ({type(wrong).__name__}: {wrong}); "
-            "use the version of rocketmq-testkit that has written it"
+            f"it says something that this version does not understand ({type(wrong).__name__}: {wrong})",
+            "use the version of rocketmq-testkit that has written it",
         ) from None
     except RecursionError:
         raise SnapshotError(
-            "its tables are nested too deeply; use the version of rocketmq-testkit that has written it"
+            "its tables are nested too deeply", "use the version of rocketmq-testkit that has written it"
         ) from None
     frames.expect_end()
     return state
@@ -122,14 +130,14 @@ class _Reader:
             if MAGIC.startswith(magic):
                 raise _cut_off()
             raise SnapshotError(
-                f"it is no snapshot, since it begins with {magic!r}; give a file that a snapshot was saved to"
+                f"it is no snapshot, since it begins with {magic!r}", "give a file that a snapshot was saved to"
             )
         self._check = crc32(magic)
         version = _NUMBER.unpack(self._take(_NUMBER.size))[0]
         if version > VERSION:
             raise SnapshotError(
-                f"its format is version {version}, and versions up to {VERSION} are known here; "
-                "update rocketmq-testkit, or save the snapshot with an older one"
+                f"its format is version {version}, and versions up to {VERSION} are known here",
+                "update rocketmq-testkit, or save the snapshot with an older one",
             )
         if version < 1:
             raise _damaged("version of the format")
@@ -146,7 +154,7 @@ class _Reader:
 
     def expect_end(self) -> None:
         if self._source.read(1):
-            raise SnapshotError("something follows behind its end; save the snapshot once more")
+            raise SnapshotError("something follows behind its end", "save the snapshot once more")
 
     def _compare(self, what: str) -> None:
         expected = self._check
@@ -166,11 +174,11 @@ class _Reader:
 
 
 def _cut_off() -> SnapshotError:
-    return SnapshotError("it ends too early; copy the snapshot again, or save it once more")
+    return SnapshotError("it ends too early", _COPY_AGAIN)
 
 
 def _damaged(what: str) -> SnapshotError:
-    return SnapshotError(f"it is damaged (the {what} has another check); copy the snapshot again, or save it once more")
+    return SnapshotError(f"it is damaged (the {what} has another check)", _COPY_AGAIN)
 
 
 # contents

@@ -24,8 +24,9 @@ _HEAD = Struct(">II")
 
 
 _SMALL_BYTES = 4096
-"""Pieces of a frame that are shorter are joined as they come: an object takes forty bytes besides those in it."""
+"""Shorter pieces of a frame are appended to one buffer: each object of its own has an overhead of forty bytes."""
 _JOINED_BYTES = 64 * 1024
+"""A longer buffer is not appended to, because it may be copied then."""
 
 
 class FrameSplitter:

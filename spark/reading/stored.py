@@ -1,9 +1,8 @@
 """Stored messages found in pull responses, collected so that columns can be built of many at once.
 
-An answer is records one after the other. Of each, one call reads the few numbers that say where its parts are and that
-nothing is odd about it; the bytes stay where they are. What is odd is read by
-`rocketmq_testkit.emulator.message.stored_record` (addresses of IPv6, compressed bodies, long topics) and takes its
-place as a usual record that says the same.
+A response body holds the records one after another. For a usual record, one call reads the lengths of its parts, and no
+byte is copied. `rocketmq_testkit.emulator.message.stored_record` decodes unusual records (IPv6 addresses, compressed
+bodies, long topics), which are replaced by equal records of the usual form.
 Source: MessageDecoder (5.3.3).
 """
 

@@ -1,7 +1,7 @@
 """Placeholders: replacements for values that differ between two runs."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rocketmq_testkit.conformance.context.placeholders import Placeholders
 
@@ -61,6 +61,7 @@ def test_what_is_no_json_is_refused(placeholders: Placeholders) -> None:
         placeholders.normal(b"x")
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # a pause of the garbage collector counts as slow input
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),

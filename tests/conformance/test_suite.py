@@ -51,4 +51,4 @@ def test_an_unknown_sdk_is_refused(tmp_path: Path) -> None:
     """An unknown SDK is rejected by an error with its name."""
     done = run(tmp_path, "--sdk", "cobol", "-k", "topics")
     assert done.returncode != 0
-    assert "no SDK driver is called 'cobol'" in done.stdout + done.stderr
+    assert "--sdk=cobol: there is no such SDK; there are java-grpc, " in done.stdout + done.stderr

@@ -159,7 +159,7 @@ def test_the_command_reports_each_driver(capsys: pytest.CaptureFixture[str], mon
     assert "java-remoting driver cannot be built or started. java is not installed" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         building.main(["cobol"])
-    assert "no SDK driver is called 'cobol'; known: java-grpc, " in capsys.readouterr().err
+    assert "--sdk=cobol: there is no such SDK; there are java-grpc, " in capsys.readouterr().err
 
 
 def test_the_registry_is_in_order() -> None:

@@ -1,10 +1,10 @@
 """Calls leave no reference cycles: what they brought is freed at once, not when the garbage collector runs."""
 
-import gc
 from collections.abc import Callable
 from itertools import count
 
 import pytest
+from garbage import ROUNDS, cyclic_garbage
 from google.protobuf.message import Message
 from grpc_world import GrpcWorld, a_change, a_message, a_receive, a_send, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
@@ -13,8 +13,6 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.rpc_table import SERVICE
 
 from tests.grpc_v2.transport.wire import Peer
-
-ROUNDS = 20
 
 
 class Caller:
@@ -92,14 +90,4 @@ WORK: dict[str, Callable[[Caller], object]] = {
 def test_a_call_leaves_no_garbage(work: Callable[[Caller], object]) -> None:
     """Of many calls, and of dropping their lines of the journal, the collector finds less than one object each."""
     caller = Caller()
-    for _ in range(10):
-        work(caller)
-    gc.collect()
-    gc.disable()
-    try:
-        for _ in range(ROUNDS):
-            work(caller)
-        found = gc.collect()
-    finally:
-        gc.enable()
-    assert found < ROUNDS
+    assert cyclic_garbage(lambda: work(caller)) < ROUNDS

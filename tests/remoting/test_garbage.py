@@ -1,15 +1,14 @@
 """Requests leave no reference cycles: what they brought is freed at once, not when the garbage collector runs."""
 
-import gc
 from collections.abc import Callable
 
 import pytest
+from garbage import ROUNDS, cyclic_garbage
 from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-ROUNDS = 20
 PULL = {"consumerGroup": "G", "topic": "T", "queueId": "0", "queueOffset": "0", "maxMsgNums": "32", "sysFlag": "4",
         "commitOffset": "0", "suspendTimeoutMillis": "0", "subVersion": "0", "subscription": "*"}  # fmt: skip
 POP = {"consumerGroup": "G", "topic": "T", "queueId": "0", "maxMsgNums": "1", "invisibleTime": "60000", "pollTime": "0",
@@ -67,14 +66,4 @@ def test_a_request_leaves_no_garbage(work: Callable[[Peer], object]) -> None:
     peer = port.peer()
     create(peer, "T")
     send(peer, "T")
-    for _ in range(10):
-        work(peer)
-    gc.collect()
-    gc.disable()
-    try:
-        for _ in range(ROUNDS):
-            work(peer)
-        found = gc.collect()
-    finally:
-        gc.enable()
-    assert found < ROUNDS
+    assert cyclic_garbage(lambda: work(peer)) < ROUNDS

@@ -1,0 +1,49 @@
+"""The lag of consumer groups, with messages in flight. Source: ConsumerLagCalculator (5.3.3)."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .message.names import is_retry, pop_retry_topic, retry_topic
+
+if TYPE_CHECKING:
+    from .cluster.broker import Broker
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLag:
+    """Progress of a group on one queue: stored offsets from `first` to before `end`, `committed` < 0 if there is none.
+
+    `in_flight`: messages that consumers popped and have not acknowledged.
+    `lag`: messages that the group has not finished: behind its offset (without one, all of the queue), and in flight.
+    """
+
+    committed: int
+    first: int
+    end: int
+    in_flight: int
+    lag: int
+
+
+def topics_of(broker: "Broker", group: str, topic: str | None = None) -> list[str]:
+    """List the topics that a group subscribes to or has offsets of, or the given one, and its retry topics."""
+    if topic is None:
+        registered = broker.clients.consumers.get(group)
+        subscribed = [] if registered is None else list(registered.subscriptions)
+        found = dict.fromkeys([*broker.offsets.topics_of(group), *subscribed, retry_topic(group)])
+    else:
+        found = dict.fromkeys([topic])
+    ordinary = [name for name in found if not is_retry(name)]
+    return list(found | dict.fromkeys(pop_retry_topic(name, group, v2=v2) for name in ordinary for v2 in (False, True)))
+
+
+def queue_lag(broker: "Broker", group: str, topic: str, queue_id: int) -> QueueLag:
+    """Compute the progress of a group on one queue of a broker."""
+    place = topic, group, queue_id
+    committed = broker.offsets.query(group, topic, queue_id)
+    first, end = max(broker.store.min_offset(topic, queue_id), 0), broker.store.max_offset(topic, queue_id)
+    in_flight = broker.pop_in_flight.count(place)
+    if broker.orders.has_batch(place):  # an ordered batch stays behind the committed offset until it is acknowledged
+        position, ahead = committed, 0
+    else:  # the merge buffer commits the offset later than the pop
+        position, ahead = broker.pop_buffer.beyond(place, committed), in_flight
+    return QueueLag(committed, first, end, in_flight, max(end - max(position, first), 0) + ahead)
