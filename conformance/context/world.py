@@ -9,7 +9,7 @@ from typing import Any, TypeVar, Unpack
 
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout, properties_text
-from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.client.closeable import Closeable
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
@@ -36,7 +36,7 @@ class Contradiction(AssertionError):
     """An observation contradicts the statement of its case."""
 
 
-class World(Closing):
+class World(Closeable):
     """A case's access to one deployment. `token` makes the names of this run unique."""
 
     def __init__(self, place: Place, token: str) -> None:
@@ -208,8 +208,8 @@ class World(Closing):
         All of them arrive before the response to the request that this method sends.
         """
         _taken_up(connection)
-        found = list(connection.pushes)
-        connection.pushes.clear()
+        found = list(connection.server_requests)
+        connection.server_requests.clear()
         return found
 
     def ask(

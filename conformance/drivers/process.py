@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketmq_testkit.remoting.client import Credentials
-from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.client.closeable import Closeable
 
 from . import registry
 from .build import build, require_tools
@@ -75,7 +75,7 @@ class Addresses:
         return {"TESTKIT_ACCESS_KEY": self.credentials.access_key, "TESTKIT_SECRET_KEY": self.credentials.secret_key}
 
 
-class Driver(Closing):
+class Driver(Closeable):
     """One driver process; a context manager that ends the process.
 
     ``words`` is its command line, and ``environment`` is added to this process's environment. ``home`` is its HOME and

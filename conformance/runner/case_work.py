@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain, groupby, repeat
 
-from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.client.closeable import Closeable
 
 from ..case import Case
 from ..deployment.target import Place, Target
@@ -64,7 +64,7 @@ def _outcome(case: Case, target: Target, truth: Truth, attempts: int, lends: Ite
     return first_expected(run, 1 if target.emulated else attempts)
 
 
-class _Kept(Closing):
+class _Kept(Closeable):
     """A deployment that is lent on first use and returned at the end."""
 
     def __init__(self, lend: Lend) -> None:

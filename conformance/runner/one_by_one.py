@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 
-from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.client.closeable import Closeable
 
 from ..deployment.target import Target
 from ..outcomes.outcome import Outcome
@@ -14,7 +14,7 @@ from .plan import is_own
 from .scenario_work import outcomes, ruled_out, run_scenario
 
 
-class OneByOne(Closing):
+class OneByOne(Closeable):
     """Runs scenarios of one SDK; those that can share a deployment and driver processes do so until `close`."""
 
     def __init__(self, sdk: str, target: Target, truth: Truth) -> None:

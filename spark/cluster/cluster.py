@@ -12,7 +12,7 @@ from typing import Any
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.remoting.client import ConnectionLost
-from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.client.closeable import Closeable
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
@@ -42,7 +42,7 @@ class Route:
     writable: tuple[MessageQueue, ...]
 
 
-class Cluster(Closing):
+class Cluster(Closeable):
     """A client of a cluster's name servers and brokers. All methods raise ClusterError."""
 
     def __init__(self, options: ConnectionOptions) -> None:

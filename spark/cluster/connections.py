@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from rocketmq_testkit.remoting.client import Credentials, RemotingClient
-from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.client.closeable import Closeable
 
 from ..errors import ClusterError, OptionError
 from ..options.options import ConnectionOptions
@@ -17,7 +17,7 @@ LOST = (OSError, ssl.SSLError)
 """Errors of a connection that is refused, lost or silent; client timeouts are OSErrors, too."""
 
 
-class Connections(Closing):
+class Connections(Closeable):
     """Clients by address. They are never pickled: each task creates its own."""
 
     def __init__(self, options: ConnectionOptions) -> None:

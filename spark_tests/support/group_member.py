@@ -50,7 +50,7 @@ class Member:
     def rebalance(self, members: int) -> None:
         """Wait until the broker reports a group with `members` members, and take a share of the queues."""
         while True:
-            push = self._client.next_push(SECONDS)
+            push = self._client.next_server_request(SECONDS)
             if push.code != RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
                 continue
             answer = self._ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": self._group})

@@ -91,7 +91,7 @@ def test_pushes_are_kept_apart_from_answers(client: RemotingClient) -> None:
     """A heartbeat returns a response, and its notification is queued separately."""
     body = b'{"clientID":"c","consumerDataSet":[{"groupName":"G","messageModel":"CLUSTERING"}],"producerDataSet":[]}'
     assert client.request(RequestCode.HEART_BEAT, {}, body).code == 0
-    push = client.next_push()
+    push = client.next_server_request()
     assert (push.code, push.ext_fields, push.is_oneway) == (40, {"consumerGroup": "G"}, True)
 
 
@@ -99,7 +99,7 @@ def test_answering_a_push(client: RemotingClient) -> None:
     """A client can respond to a server's request. Here the request was oneway, and the server drops the response."""
     body = b'{"clientID":"c","consumerDataSet":[{"groupName":"G","messageModel":"CLUSTERING"}],"producerDataSet":[]}'
     client.request(RequestCode.HEART_BEAT, {}, body)
-    client.answer(client.next_push(), remark="done")
+    client.respond(client.next_server_request(), remark="done")
     assert client.request(9999).code == 3
 
 
@@ -115,7 +115,7 @@ def test_time_out(client: RemotingClient) -> None:
     with pytest.raises(RemotingTimeout):
         client.collect(waiting, timeout=0.05)
     with pytest.raises(RemotingTimeout):
-        client.next_push(timeout=0)
+        client.next_server_request(timeout=0)
     client.request(RequestCode.SEND_MESSAGE_V2, message(), b"late")
     assert client.collect(waiting).code == 0
 
@@ -124,7 +124,7 @@ def test_a_connection_that_the_server_closes(client: RemotingClient) -> None:
     """After malformed bytes the server closes the connection, and the client raises ConnectionLost."""
     client.send_bytes(b"GET / HTTP/1.1\r\n\r\n")
     with pytest.raises(ConnectionLost):
-        client.next_push()
+        client.next_server_request()
 
 
 def test_a_port_where_nobody_listens() -> None:

@@ -28,7 +28,7 @@ class _Client:
     def asked(self, seconds: float = PUSH_SECONDS) -> RemotingCommand:
         """Return the next request from the broker, skipping notifications of group changes. Raises RemotingTimeout."""
         while True:
-            push = self.connection.next_push(seconds)
+            push = self.connection.next_server_request(seconds)
             if push.code != RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
                 return push
 
@@ -70,7 +70,7 @@ def questions_are_passed_on_to_a_client(t: Remoting) -> None:
     asked = t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, ext)
     push = client.asked()
     t.see("passed on", _shown(push))
-    client.connection.answer(push, 0, dumps({"properties": {"key": "value"}}))
+    client.connection.respond(push, 0, dumps({"properties": {"key": "value"}}))
     t.see("answer", asked(), 0)
 
 
@@ -80,10 +80,10 @@ def a_refusal_of_the_client_is_passed_back(t: Remoting) -> None:
     topic, group = t.topic(), t.group()
     client = _Client(t, topic, group)
     asked = t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client.id})
-    client.connection.answer(client.asked(), 1, remark="The Consumer Group not exist in this consumer")
+    client.connection.respond(client.asked(), 1, remark="The Consumer Group not exist in this consumer")
     t.see("answer", asked(), 1)
     asked = t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client.id})
-    client.connection.answer(client.asked(), 0, b"{}", remark="not set any response code")
+    client.connection.respond(client.asked(), 0, b"{}", remark="not set any response code")
     t.see("answer with a remark", asked(), 0)
 
 
@@ -101,7 +101,7 @@ def a_stored_message_is_given_to_a_client(t: Remoting) -> None:
     [message] = Answer.of(push).messages
     t.see("message", {"body": message.body, "offset": message.queue_offset, "tag": message.properties.get("TAGS")})
     result = {"autoCommit": True, "consumeResult": "CR_SUCCESS", "order": False, "spentTimeMills": 3}
-    client.connection.answer(push, 0, dumps(result))
+    client.connection.respond(push, 0, dumps(result))
     t.see("answer", asked(), 0)
     t.see("offset", t.ask(RequestCode.QUERY_CONSUMER_OFFSET, {"consumerGroup": group, "topic": topic, "queueId": 0}))
 
@@ -134,10 +134,10 @@ def the_status_of_all_clients_of_a_group(t: Remoting) -> None:
         waiting.remove(client)
         t.see("passed on", _shown(push))
         queue = clients.index(client)
-        client.connection.answer(push, 0, _STATUS.format(queue=queue, topic=topic, offset=7).encode())
+        client.connection.respond(push, 0, _STATUS.format(queue=queue, topic=topic, offset=7).encode())
     t.see("of all", asked(), 0)
     asked = t.start(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, {**status, "clientAddr": clients[1].id})
-    clients[1].connection.answer(clients[1].asked(), 0, _STATUS.format(queue=1, topic=topic, offset=9).encode())
+    clients[1].connection.respond(clients[1].asked(), 0, _STATUS.format(queue=1, topic=topic, offset=9).encode())
     t.see("of one", asked(), 0)
     nobody = {**status, "clientAddr": "nobody"}
     t.see("of nobody", t.ask(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, nobody), 0)

@@ -27,9 +27,9 @@ def _reset(
 def _see_told(t: Remoting, label: str, connection: RemotingClient) -> None:
     """Record the reset request that a consumer receives, skipping notifications of group changes."""
     try:
-        push = connection.next_push(2)
+        push = connection.next_server_request(2)
         while push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
-            push = connection.next_push(2)
+            push = connection.next_server_request(2)
     except RemotingTimeout:
         t.see(label, "nothing")
         return

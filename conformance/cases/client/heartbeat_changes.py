@@ -148,7 +148,7 @@ def notices_may_be_gathered(t: Remoting) -> None:
     t.ask(RequestCode.UNREGISTER_CLIENT, {"clientID": "c", "consumerGroup": group}, to=connections[2])
     t.wait(0.7)
     t.see("at once", [_told(t, connection) for connection in connections])
-    t.until(lambda: fate(connections[0]) == "open" and connections[0].pushes, 50)
+    t.until(lambda: fate(connections[0]) == "open" and connections[0].server_requests, 50)
     t.wait(0.7)
     t.see("later", [_told(t, connection) for connection in connections])
 

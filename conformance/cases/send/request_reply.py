@@ -59,7 +59,7 @@ def pushed(t: Remoting) -> tuple[RemotingClient, RemotingCommand, Callable[[], A
     client, connection = asker(t)
     replier = t.connect()
     opaque = start(t, client, replier)
-    return connection, connection.next_push(10), lambda: reply_to(replier, opaque, 15)
+    return connection, connection.next_server_request(10), lambda: reply_to(replier, opaque, 15)
 
 
 @remoting_case("ReplyMessageProcessor.pushReplyMessage")
@@ -67,7 +67,7 @@ def a_reply_is_pushed_to_who_asked(t: Remoting) -> None:
     """The broker pushes a reply to the requesting producer. It answers the replier after the producer has responded."""
     connection, push, answered = pushed(t)
     t.see("pushed", shown(push))
-    connection.answer(push)
+    connection.respond(push)
     t.see("answered", placeless(answered()))
 
 
@@ -75,7 +75,7 @@ def a_reply_is_pushed_to_who_asked(t: Remoting) -> None:
 def a_reply_is_stored_too(t: Remoting) -> None:
     """A reply is also stored in the reply topic, like any message."""
     connection, push, answered = pushed(t)
-    connection.answer(push)
+    connection.respond(push)
     answer = answered()
     assert isinstance(answer, Answer)
     message = t.message_at(reply_topic(t.cluster), 0, int(answer["queueOffset"]))
@@ -89,9 +89,9 @@ def a_reply_may_have_long_names(t: Remoting) -> None:
     client, connection = asker(t)
     replier = t.connect()
     opaque = replier.submit(RequestCode.SEND_REPLY_MESSAGE, fields_of(t, client), b"the reply")
-    push = connection.next_push(10)
+    push = connection.next_server_request(10)
     t.see("pushed", push.body)
-    connection.answer(push)
+    connection.respond(push)
     t.see("answered", answer_of(replier, opaque))
 
 
@@ -116,7 +116,7 @@ def a_consumer_cannot_be_replied_to(t: Remoting) -> None:
 def who_asked_may_refuse_a_reply(t: Remoting) -> None:
     """A reply returns an error if the requester rejects the push."""
     connection, push, answered = pushed(t)
-    connection.answer(push, 1, remark="no such request")
+    connection.respond(push, 1, remark="no such request")
     t.see("answered", placeless(answered()))
 
 

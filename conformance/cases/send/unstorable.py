@@ -32,9 +32,9 @@ def a_reply_that_cannot_be_stored_is_passed_on(t: Remoting) -> None:
         properties = {"REPLY_TO_CLIENT": client, **more}
         fields = short_names(t.send_fields(reply_topic(t.cluster), properties=properties))
         opaque = replier.submit(RequestCode.SEND_REPLY_MESSAGE_V2, fields, b"the reply")
-        push = connection.next_push(10)
+        push = connection.next_server_request(10)
         t.see(f"pushed, {label}", [push.code, push.body, sorted(push.ext_fields or {})])
-        connection.answer(push)
+        connection.respond(push)
         t.see(f"answer, {label}", answer_of(replier, opaque), 0)
 
 

@@ -114,7 +114,7 @@ def what_a_binary_client_is_asked(t: Remoting) -> None:
     t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client}, to=t.connect())
     reset = {"topic": topic, "group": group, "timestamp": 0, "isForce": True}
     t.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, reset)
-    asked = sorted((connection.next_push(10) for _ in range(3)), key=lambda push: push.code)
+    asked = sorted((connection.next_server_request(10) for _ in range(3)), key=lambda push: push.code)
     for push in asked:
         t.see(
             f"{push.code}",

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Closing(ABC):
+class Closeable(ABC):
     """A context manager that calls `close` at the end of its `with` block."""
 
     @abstractmethod
