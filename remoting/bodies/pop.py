@@ -15,7 +15,7 @@ from .bean import Bean, bean
 class AckBody(Bean):
     """Acknowledgements of one check point. Members have short or long names."""
 
-    NULL = "java.lang.NullPointerException"
+    MISSING_MEMBER_REMARK = "java.lang.NullPointerException"
 
     consumer_group: str = wire("c", alternate="consumerGroup", default="")
     topic: str = wire("t", alternate="topic")

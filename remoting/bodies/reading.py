@@ -41,8 +41,8 @@ def loads(body: bytes) -> Any:
 
     Raises SYSTEM_ERROR for a text that fastjson does not accept either, and for an excessively large text.
     """
-    if (excess := json_bounds.excess(body)) is not None:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, f"the request has a body of {excess}")
+    if (violation := json_bounds.limit_violation(body)) is not None:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, f"the request has a body of {violation}")
     try:
         if len(body) <= json_bounds.ORJSON_BYTES_MAX and _INEXACT.search(body) is None:
             return orjson.loads(body)

@@ -32,7 +32,7 @@ H = TypeVar("H", bound="Header")
 _PACKAGE = "org.apache.rocketmq.remoting.protocol.header"
 
 
-class _LateFields:
+class _LazyWireFields:
     """Computes FIELDS of a class on first access."""
 
     def __get__(self, header: object, cls: "type[Header]") -> tuple[WireField, ...]:
@@ -95,7 +95,7 @@ class Header:
 def header(cls: type[H]) -> type[H]:
     """Make a class of annotated fields a header: a slotted dataclass with a compiled `parse`."""
     made = dataclass(slots=True, kw_only=True, repr=False, eq=False)(cls)
-    made.FIELDS = _LateFields()  # type: ignore[assignment]  # computes FIELDS on first access
+    made.FIELDS = _LazyWireFields()  # type: ignore[assignment]  # computes FIELDS on first access
     made.parse = staticmethod(partial(_first_parse, made))  # type: ignore[method-assign]  # has the same signature
     return made
 

@@ -28,7 +28,7 @@ _KINDS = {
     "serializeTypeCurrentRPC": "enum",
     "version": "Int",
 }
-_USUAL_BYTES = json_bounds.MARKS_MAX
+_USUAL_BYTES = json_bounds.STRUCTURAL_CHARACTERS_MAX
 """Headers up to this length exceed no bound: it is one look for those of every message."""
 _LANGUAGE_CODE = "org.apache.rocketmq.remoting.protocol.LanguageCode"
 _LANGUAGES = frozenset(LANGUAGES)
@@ -161,8 +161,8 @@ def language(members: Mapping[str, Any]) -> str:
 
 def _loads_long(header: bytes) -> Any:
     """The value of a header that may be excessively large. Raises ProtocolError if it is."""
-    if (excess := json_bounds.excess(header)) is not None:
-        raise ProtocolError(f"header of {excess}")
+    if (violation := json_bounds.limit_violation(header)) is not None:
+        raise ProtocolError(f"header of {violation}")
     return orjson.loads(header) if len(header) <= json_bounds.ORJSON_BYTES_MAX else _loads_leniently(header)
 
 

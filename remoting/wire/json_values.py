@@ -22,14 +22,14 @@ _ZERO_FRACTION = re.compile(r"\.0*\Z")
 _SCALE_MAX = 100
 INT_BITS, LONG_BITS = 32, 64
 _DIGITS_THAT_FIT = {INT_BITS: 10, LONG_BITS: 19}
-_PASSED_OVER_MAX = 16
+_SKIPPED_FIELDS_MAX = 16
 _SCANNED = ("Int", "Long", "str", "bool")
 _DEPTH_MAX = 200
 _TRUE = frozenset(("true", "1", "y", "t"))
 _FALSE = frozenset(("false", "0", "n", "f"))
 
 
-def refused(text: str) -> EngineError:
+def fastjson_error(text: str) -> EngineError:
     """Return the error response to a request whose body fastjson rejects."""
     return EngineError(ResponseCode.SYSTEM_ERROR, _FASTJSON + text)
 
@@ -42,9 +42,9 @@ def integer(value: Any, name: str) -> int | None:
             return None if value in _NO_VALUE else parse_integer(_ZERO_FRACTION.sub("", bare, count=1))
         number, whole = _number(value)
     except ValueError:
-        raise refused(f"parseInt error, field : {name}") from None
+        raise fastjson_error(f"parseInt error, field : {name}") from None
     if whole and not fits(number, 32):
-        raise refused(f"parseInt error, field : {name}")
+        raise fastjson_error(f"parseInt error, field : {name}")
     return wrapped(number, 32)
 
 
@@ -55,9 +55,9 @@ def long(value: Any, name: str) -> int | None:
             return None if value in _NO_VALUE else parse_long(value.replace(",", ""))
         number, whole = _number(value)
     except ValueError:
-        raise refused(f"parseLong error, field : {name}") from None
+        raise fastjson_error(f"parseLong error, field : {name}") from None
     if whole and not fits(number, 64):
-        raise refused(f"parseLong error, field : {name}")
+        raise fastjson_error(f"parseLong error, field : {name}")
     return wrapped(number, 64)
 
 
@@ -94,15 +94,15 @@ def is_read_fast(members: Mapping[str, Any], name: str, kinds: Mapping[str, str]
     `kinds` has the kind of each field. Source: JavaBeanDeserializer.deserialze.
     """
     names = iter(sorted(kinds))
-    passed_over = 0
+    skipped = 0
     for member in members:
         for expected in names:
             if expected == member:
                 break
-            passed_over += kinds[expected] in _SCANNED
+            skipped += kinds[expected] in _SCANNED
         else:
             return False
-        if passed_over >= _PASSED_OVER_MAX:
+        if skipped >= _SKIPPED_FIELDS_MAX:
             return False
         if member == name:
             return True
@@ -128,7 +128,7 @@ def boolean(value: Any, name: str) -> bool | None:
         else:
             if not whole or fits(number, 32):
                 return wrapped(number, 32) == 1
-    raise refused(f"parseBoolean error, field : {name}")
+    raise fastjson_error(f"parseBoolean error, field : {name}")
 
 
 def text(value: Any, name: str = "") -> str | None:  # noqa: ARG001  # every reader has the same arguments
@@ -142,10 +142,10 @@ def enum_name(value: Any, names: tuple[str, ...], java_class: str) -> str | None
         return next((name for name in names if value in (name, name.lower()) or value.lower() == name.lower()), None)
     if isinstance(value, int) and not isinstance(value, bool):
         if not fits(value, 32):
-            raise refused(text(value) or "")
+            raise fastjson_error(text(value) or "")
         if 0 <= value < len(names):
             return names[value]
-    raise refused(f"parse enum {java_class} error, value : {text(value)}")
+    raise fastjson_error(f"parse enum {java_class} error, value : {text(value)}")
 
 
 def token_name(value: Any) -> str:
@@ -176,7 +176,7 @@ def _number(value: Any) -> tuple[int, bool]:
 
 def _json_text(value: Any, depth: int) -> str:
     if depth > _DEPTH_MAX:
-        raise refused("nested too deeply")
+        raise fastjson_error("nested too deeply")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal | int | float):

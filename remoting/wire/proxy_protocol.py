@@ -14,7 +14,7 @@ from .errors import ProtocolError
 V1_PREFIX = b"PROXY "
 V2_PREFIX = b"\r\n\r\n\x00\r\nQUIT\n"
 V1_MAX_BYTES = 108
-JUDGED_BYTES = 12
+DETECTION_BYTES = 12
 
 _V2_LENGTH = Struct(">H")
 _V2_ADDRESS_BYTES = {1: 4, 2: 16}  # by address family; other families have no address
@@ -33,7 +33,7 @@ class ProxyPrologue:
     def feed(self, data: bytes) -> bytes | None:
         """Return the bytes after the prologue (all bytes if there is no prologue), or None if more bytes are needed."""
         self._data += data
-        if len(self._data) < JUDGED_BYTES:
+        if len(self._data) < DETECTION_BYTES:
             return None
         if self._data.startswith(V1_PREFIX):
             return self._version_1(self._data)

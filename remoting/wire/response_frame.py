@@ -18,7 +18,7 @@ HEAD = Struct(">II")
 TAIL = f'"serializeTypeCurrentRPC":"JSON","version":{VERSION_5_3_3}}}'
 
 
-def answer(  # noqa: PLR0917  # called for each response: keywords would cost it time
+def encode_response(  # noqa: PLR0917  # called for each response: keywords would cost it time
     opaque: int, code: int = 0, remark: str | None = None, ext: Mapping[str, str] | None = None, body: bytes = b""
 ) -> bytes:
     """Encode a response. `ext=None` omits the ext fields, `{}` is written as such."""
@@ -29,7 +29,7 @@ def answer(  # noqa: PLR0917  # called for each response: keywords would cost it
     return HEAD.pack(4 + size + len(body), size) + header + body
 
 
-def found_answer(  # noqa: PLR0917  # called for each response: keywords would cost it time
+def encode_found_response(  # noqa: PLR0917  # called for each response: keywords would cost it time
     opaque: int, code: int, remark: str, fields: str, body: bytes
 ) -> bytes:
     """Encode a response whose ext fields are already JSON text: `"a":"1","b":"2"`. The remark must need no escaping."""

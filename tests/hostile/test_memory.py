@@ -23,7 +23,7 @@ from rocketmq_testkit.remoting.wire import frame
 from rocketmq_testkit.remoting.wire import inflate as inflating
 from rocketmq_testkit.remoting.wire.errors import ProtocolError
 from rocketmq_testkit.remoting.wire.inflate import TooLargeError, inflate
-from rocketmq_testkit.remoting.wire.json_bounds import ASCII_BYTES_MAX, MARKS_MAX, OTHER_BYTES_MAX
+from rocketmq_testkit.remoting.wire.json_bounds import ASCII_BYTES_MAX, OTHER_BYTES_MAX, STRUCTURAL_CHARACTERS_MAX
 
 LIMIT = 4 * frame.MAX_FRAME_BYTES
 FRAME = frame.MAX_FRAME_BYTES - 64
@@ -66,7 +66,7 @@ def binary(ext: dict[str, str], remark: bytes = b"") -> bytes:
 
 BEAT = RequestCode.HEART_BEAT
 SUBSCRIPTIONS = '{"clientID":"c","consumerDataSet":[{"groupName":"G","subscriptionDataSet":['
-MARKS = MARKS_MAX - 100
+MARKS = STRUCTURAL_CHARACTERS_MAX - 100
 FRAMES: dict[str, Callable[[], bytes]] = {
     "header of blanks": lambda: frame.join(filled("{", " ")),
     "header with an open text": lambda: frame.join(filled('{"', "a")),
@@ -202,8 +202,8 @@ def test_a_refusal_names_the_limit() -> None:
         1,
         f", the limit is {ASCII_BYTES_MAX}",
     )
-    peer, _ = handled(request(BEAT, filled('{"a":[', "1,", "1]}", 2 * MARKS_MAX + 20)))
-    assert f"the limit is {MARKS_MAX}" in (peer.received()[0].remark or "")
+    peer, _ = handled(request(BEAT, filled('{"a":[', "1,", "1]}", 2 * STRUCTURAL_CHARACTERS_MAX + 20)))
+    assert f"the limit is {STRUCTURAL_CHARACTERS_MAX}" in (peer.received()[0].remark or "")
     with pytest.raises(ProtocolError, match="limit"):
         list(frame.FrameSplitter().feed(frame.join(bytes(frame.HEADER_BYTES_MAX + 1))))
 
