@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.engine import Engine
 from .deviations import DEVIATIONS
 from .processors import PROCESSORS
 from .processors.unserved import UNSERVED, Reason, codes_with
-from .request.broker_requests import PUSHED, QUESTIONS
+from .request.broker_requests import CODE_OF_EFFECT, CODES_WITH_RESPONSE
 from .request.request_code import RequestCode
 from .request.request_table import Processor, Role
 from .wire.ext_fields import Header
@@ -42,7 +42,7 @@ _SUFFIXES = {"str": "", "Int": ":i", "Long": ":l", "bool": ":b"}
 def page() -> str:
     """Return the page as Markdown."""
     served = served_codes()
-    pushed = {code: effect.__name__ for effect, code in PUSHED.items()}
+    pushed = {code: effect.__name__ for effect, code in CODE_OF_EFFECT.items()}
     rows = [_row(code, served.get(code), pushed.get(code)) for code in sorted(RequestCode)]
     upstream = len(RequestCode) - len(codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM))
     counts = (
@@ -65,7 +65,7 @@ def _row(code: RequestCode, processor: Processor | None, effect: str | None) -> 
         fields = ", ".join(_fields(processor.header))
         return f"| {code:d} | {code.name} | {processor.role.value} | {processor.operation.__name__} | {fields} |\n"
     if effect is not None:
-        kind = "with response" if code in QUESTIONS else "oneway"
+        kind = "with response" if code in CODES_WITH_RESPONSE else "oneway"
         return f"| {code:d} | {code.name} | sent to clients, {kind} | {effect} | |\n"
     words = UNSERVED[code].reason.words if code in UNSERVED else "not implemented"
     return f"| {code:d} | {code.name} | {words} | | |\n"

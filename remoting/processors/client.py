@@ -39,8 +39,8 @@ from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import BodyOf, NoHeader, RequestTable, Role
 from ..request.required_rights import (
-    CONSUMPTION,
-    PROGRESS,
+    CONSUMER_GROUP_AND_TOPIC,
+    TOPIC_AND_GROUP,
     no_rights,
     on_cluster,
     on_fields,
@@ -49,8 +49,8 @@ from ..request.required_rights import (
     to_send_heartbeat,
     to_unregister,
 )
-from ..wire.answer_frame import NOT_SET
 from ..wire.ext_fields import Header, Int, header, wire
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -125,9 +125,9 @@ class GetConsumerStatusRequestHeader(Header):
     client_addr: str | None = None
 
 
-def _heartbeat_answer(call: RemotingCall, result: HeartbeatResult) -> bytes:
+def _heartbeat_response(call: RemotingCall, result: HeartbeatResult) -> bytes:
     changed = "true" if result.is_sub_change else "false"
-    return call.answer(None, {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": changed})
+    return call.response(None, {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": changed})
 
 
 @TABLE.processor(
@@ -136,7 +136,7 @@ def _heartbeat_answer(call: RemotingCall, result: HeartbeatResult) -> bytes:
     rights=to_send_heartbeat,
     pool=Pool.HEARTBEAT,
     body=HeartbeatBody,
-    answer=_heartbeat_answer,
+    response=_heartbeat_response,
 )
 def heart_beat(call: RemotingCall, header: NoHeader, body: HeartbeatBody) -> Heartbeat:
     """Translate a heartbeat. The client's language and version are those of the request header."""
@@ -144,7 +144,7 @@ def heart_beat(call: RemotingCall, header: NoHeader, body: HeartbeatBody) -> Hea
 
 
 def _empty_fields(call: RemotingCall, result: Done) -> bytes:
-    return call.answer(result.remark, {})
+    return call.response(result.remark, {})
 
 
 @TABLE.processor(
@@ -152,7 +152,7 @@ def _empty_fields(call: RemotingCall, result: Done) -> bytes:
     header=UnregisterClientRequestHeader,
     rights=to_unregister,
     pool=Pool.CLIENT,
-    answer=_empty_fields,
+    response=_empty_fields,
 )
 def unregister_client(call: RemotingCall, header: UnregisterClientRequestHeader, body: bytes) -> UnregisterClient:
     """Translate a request to leave groups. C++ clients send an empty name for the group that they do not mean."""
@@ -160,11 +160,11 @@ def unregister_client(call: RemotingCall, header: UnregisterClientRequestHeader,
 
 
 def _consumer_list(call: RemotingCall, result: ConsumerListResult) -> bytes:
-    return call.answer(None, {}, dumps({"consumerIdList": result.client_ids}))
+    return call.response(None, {}, dumps({"consumerIdList": result.client_ids}))
 
 
-def _consumer_list_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(error.remark, {}, code=error.code)
+def _consumer_list_error(call: RemotingCall, error: EngineError) -> bytes:
+    return call.response(error.remark, {}, code=error.code)
 
 
 @TABLE.processor(
@@ -172,8 +172,8 @@ def _consumer_list_refusal(call: RemotingCall, error: EngineError) -> bytes:
     header=GetConsumerListByGroupRequestHeader,
     rights=to_list_consumers,
     pool=Pool.CONSUMER,
-    answer=_consumer_list,
-    refuse=_consumer_list_refusal,
+    response=_consumer_list,
+    error=_consumer_list_error,
 )
 def get_consumer_list(
     call: RemotingCall, header: GetConsumerListByGroupRequestHeader, body: bytes
@@ -183,10 +183,10 @@ def get_consumer_list(
 
 
 def _locked(call: RemotingCall, result: LockBatchResult) -> bytes:
-    return call.answer(None, None, dumps({"lockOKMQSet": [message_queue(each) for each in result.queues]}))
+    return call.response(None, None, dumps({"lockOKMQSet": [message_queue(each) for each in result.queues]}))
 
 
-@TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, rights=to_lock_queues, body=LockBody, answer=_locked)
+@TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, rights=to_lock_queues, body=LockBody, response=_locked)
 def lock_batch_mq(call: RemotingCall, header: NoHeader, body: LockBody) -> LockBatchMq:
     """Translate a request to lock queues. The response lists the queues that the client holds now."""
     return LockBatchMq(body.consumer_group or "", body.client_id, body.queues)
@@ -210,19 +210,19 @@ def check_client_config(call: RemotingCall, header: NoHeader, body: CheckClientB
     body = body or CheckClientBody()
     subscription = body.subscription_data or SubscriptionBody(sub_string="*")
     return CheckClientConfig(
-        body.client_id, body.group, client.subscription(subscription), subscription.sub_string is not None
+        body.client_id, body.group, client.subscription_data(subscription), subscription.sub_string is not None
     )
 
 
 def _consumer_connection(call: RemotingCall, result: ConsumerConnectionResult) -> bytes:
-    return call.answer(None, None, client.consumer_connection(result))
+    return call.response(None, None, client.consumer_connection(result))
 
 
 @TABLE.processor(
     RequestCode.GET_CONSUMER_CONNECTION_LIST,
     header=GetConsumerConnectionListRequestHeader,
     rights=on_fields(Action.GET, fields="consumerGroup"),
-    answer=_consumer_connection,
+    response=_consumer_connection,
 )
 def get_consumer_connections(
     call: RemotingCall, header: GetConsumerConnectionListRequestHeader, body: bytes
@@ -232,14 +232,14 @@ def get_consumer_connections(
 
 
 def _producer_connection(call: RemotingCall, result: ProducerConnectionResult) -> bytes:
-    return call.answer(None, None, dumps({"connectionSet": [client.connection(each) for each in result.connections]}))
+    return call.response(None, None, dumps({"connectionSet": [client.connection(each) for each in result.connections]}))
 
 
 @TABLE.processor(
     RequestCode.GET_PRODUCER_CONNECTION_LIST,
     header=GetProducerConnectionListRequestHeader,
     rights=on_cluster(Action.GET),
-    answer=_producer_connection,
+    response=_producer_connection,
 )
 def get_producer_connections(
     call: RemotingCall, header: GetProducerConnectionListRequestHeader, body: bytes
@@ -250,11 +250,11 @@ def get_producer_connections(
 
 def _all_producers(call: RemotingCall, result: AllProducersResult) -> bytes:
     groups = {name: [client.producer_info(each) for each in found] for name, found in result.groups.items()}
-    return call.answer(None, None, dumps({"data": groups}))
+    return call.response(None, None, dumps({"data": groups}))
 
 
 @TABLE.processor(
-    RequestCode.GET_ALL_PRODUCER_INFO, header=NoHeader, rights=on_cluster(Action.GET), answer=_all_producers
+    RequestCode.GET_ALL_PRODUCER_INFO, header=NoHeader, rights=on_cluster(Action.GET), response=_all_producers
 )
 def get_all_producers(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllProducerInfo:
     """Translate a request for the connections of all producer groups."""
@@ -262,14 +262,14 @@ def get_all_producers(call: RemotingCall, header: NoHeader, body: bytes) -> GetA
 
 
 def _relayed(call: RemotingCall, result: ClientAnswer) -> bytes:
-    return call.answer(result.remark, result.ext_fields, result.body, result.code)
+    return call.response(result.remark, result.ext_fields, result.body, result.code)
 
 
 @TABLE.processor(
     RequestCode.GET_CONSUMER_RUNNING_INFO,
     header=GetConsumerRunningInfoRequestHeader,
     rights=on_fields(Action.GET, fields="consumerGroup"),
-    answer=_relayed,
+    response=_relayed,
 )
 def get_consumer_running_info(
     call: RemotingCall, header: GetConsumerRunningInfoRequestHeader, body: bytes
@@ -284,8 +284,8 @@ def get_consumer_running_info(
 @TABLE.processor(
     RequestCode.CONSUME_MESSAGE_DIRECTLY,
     header=ConsumeMessageDirectlyResultRequestHeader,
-    rights=on_fields(Action.SUB, fields=CONSUMPTION),
-    answer=_relayed,
+    rights=on_fields(Action.SUB, fields=CONSUMER_GROUP_AND_TOPIC),
+    response=_relayed,
 )
 def consume_message_directly(
     call: RemotingCall, header: ConsumeMessageDirectlyResultRequestHeader, body: bytes
@@ -299,14 +299,14 @@ def consume_message_directly(
 def _status(call: RemotingCall, result: ConsumerStatusResult) -> bytes:
     read = {client_id: client.queue_offsets(body) for client_id, body in result.answers.items()}
     tables = {client_id: table for client_id, table in read.items() if table is not None}
-    return call.answer(NOT_SET, None, dumps({"consumerTable": tables, "messageQueueTable": {}}))
+    return call.response(NOT_SET, None, dumps({"consumerTable": tables, "messageQueueTable": {}}))
 
 
 @TABLE.processor(
     RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
     header=GetConsumerStatusRequestHeader,
-    rights=on_fields(Action.GET, fields=PROGRESS),
-    answer=_status,
+    rights=on_fields(Action.GET, fields=TOPIC_AND_GROUP),
+    response=_status,
 )
 def get_consumer_status(call: RemotingCall, header: GetConsumerStatusRequestHeader, body: bytes) -> GetConsumerStatus:
     """Translate a request for consumer offsets. The broker sends a request to each client, one after another."""

@@ -38,7 +38,7 @@ from ..bodies.writing import dumps
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import NoHeader, RequestTable, Role
-from ..request.required_rights import CONSUMPTION, PROGRESS, no_rights, on_fields
+from ..request.required_rights import CONSUMER_GROUP_AND_TOPIC, TOPIC_AND_GROUP, no_rights, on_fields
 from ..wire.ext_fields import Header, header
 
 TABLE = RequestTable(Role.BROKER)
@@ -140,14 +140,14 @@ def delete_group(call: RemotingCall, header: DeleteSubscriptionGroupRequestHeade
 
 
 def _group(call: RemotingCall, result: GroupResult) -> bytes:
-    return call.answer(None, None, dumps(group.config_members(result.config)))
+    return call.response(None, None, dumps(group.config_members(result.config)))
 
 
 @TABLE.processor(
     RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG,
     header=GetSubscriptionGroupConfigRequestHeader,
     rights=on_fields(Action.GET, fields="group"),
-    answer=_group,
+    response=_group,
 )
 def get_group(call: RemotingCall, header: GetSubscriptionGroupConfigRequestHeader, body: bytes) -> GetGroup:
     """Translate a request for a group's configuration. The proxy sends this request."""
@@ -155,24 +155,24 @@ def get_group(call: RemotingCall, header: GetSubscriptionGroupConfigRequestHeade
 
 
 def _groups(call: RemotingCall, result: GroupsResult) -> bytes:
-    return call.answer(None, None, group.all_groups(result))
+    return call.response(None, None, group.all_groups(result))
 
 
-@TABLE.processor(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, header=NoHeader, rights=no_rights, answer=_groups)
+@TABLE.processor(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, header=NoHeader, rights=no_rights, response=_groups)
 def get_all_groups(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllGroups:
     """Translate a request for all groups. The paging fields are ignored, as in 5.3.3."""
     return GetAllGroups()
 
 
 def _progress(call: RemotingCall, result: ConsumeStatsResult) -> bytes:
-    return call.answer(None, None, group.consume_stats(result))
+    return call.response(None, None, group.consume_stats(result))
 
 
 @TABLE.processor(
     RequestCode.GET_CONSUME_STATS,
     header=GetConsumeStatsRequestHeader,
-    rights=on_fields(Action.GET, fields=f"{CONSUMPTION} topicList"),
-    answer=_progress,
+    rights=on_fields(Action.GET, fields=f"{CONSUMER_GROUP_AND_TOPIC} topicList"),
+    response=_progress,
 )
 def get_consume_stats(call: RemotingCall, header: GetConsumeStatsRequestHeader, body: bytes) -> GetConsumeStats:
     """Translate a request for a group's progress. A blank topic means all topics."""
@@ -182,14 +182,14 @@ def get_consume_stats(call: RemotingCall, header: GetConsumeStatsRequestHeader, 
 
 
 def _group_list(call: RemotingCall, result: GroupListResult) -> bytes:
-    return call.answer(None, None, dumps({"groupList": result.groups}))
+    return call.response(None, None, dumps({"groupList": result.groups}))
 
 
 @TABLE.processor(
     RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,
     header=QueryTopicConsumeByWhoRequestHeader,
     rights=on_fields(Action.GET, fields="topic"),
-    answer=_group_list,
+    response=_group_list,
 )
 def query_groups_of_topic(
     call: RemotingCall, header: QueryTopicConsumeByWhoRequestHeader, body: bytes
@@ -200,17 +200,17 @@ def query_groups_of_topic(
 
 def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
     if result.broker is None:
-        config = call.service.broker_config
+        config = call.dispatcher.broker_config
         broker = BrokerMember(config.broker_cluster_name, config.broker_name, [config.broker_id])
         result = TopicListResult(result.topics, broker)
-    return call.answer(None, None, route.topic_list(call.broker_address, result))
+    return call.response(None, None, route.topic_list(call.broker_address, result))
 
 
 @TABLE.processor(
     RequestCode.QUERY_TOPICS_BY_CONSUMER,
     header=QueryTopicsByConsumerRequestHeader,
     rights=on_fields(Action.GET, fields="group"),
-    answer=_topic_list,
+    response=_topic_list,
 )
 def query_topics_of_group(
     call: RemotingCall, header: QueryTopicsByConsumerRequestHeader, body: bytes
@@ -220,14 +220,14 @@ def query_topics_of_group(
 
 
 def _subscription(call: RemotingCall, result: SubscriptionResult) -> bytes:
-    return call.answer(None, None, group.subscription(result))
+    return call.response(None, None, group.subscription(result))
 
 
 @TABLE.processor(
     RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER,
     header=QuerySubscriptionByConsumerRequestHeader,
     rights=on_fields(Action.GET, fields="group topic"),
-    answer=_subscription,
+    response=_subscription,
 )
 def query_subscription(
     call: RemotingCall, header: QuerySubscriptionByConsumerRequestHeader, body: bytes
@@ -237,14 +237,14 @@ def query_subscription(
 
 
 def _time_span(call: RemotingCall, result: ConsumeTimeSpanResult) -> bytes:
-    return call.answer(None, None, group.consume_time_span(result))
+    return call.response(None, None, group.consume_time_span(result))
 
 
 @TABLE.processor(
     RequestCode.QUERY_CONSUME_TIME_SPAN,
     header=QueryConsumeTimeSpanRequestHeader,
-    rights=on_fields(Action.GET, fields=PROGRESS),
-    answer=_time_span,
+    rights=on_fields(Action.GET, fields=TOPIC_AND_GROUP),
+    response=_time_span,
 )
 def query_time_span(call: RemotingCall, header: QueryConsumeTimeSpanRequestHeader, body: bytes) -> QueryConsumeTimeSpan:
     """Translate a request for a group's consume time spans by queue."""
@@ -252,7 +252,7 @@ def query_time_span(call: RemotingCall, header: QueryConsumeTimeSpanRequestHeade
 
 
 def _assignment(call: RemotingCall, result: AssignmentResult) -> bytes:
-    return call.answer(None, None, group.assignments(result))
+    return call.response(None, None, group.assignments(result))
 
 
 @TABLE.processor(
@@ -261,7 +261,7 @@ def _assignment(call: RemotingCall, result: AssignmentResult) -> bytes:
     rights=no_rights,
     pool=Pool.BALANCE,
     body=AssignmentBody,
-    answer=_assignment,
+    response=_assignment,
 )
 def query_assignment(call: RemotingCall, header: NoHeader, body: AssignmentBody) -> QueryAssignment:
     """Translate a request to assign the queues of one topic to one client (server-side rebalance)."""
@@ -289,14 +289,14 @@ def set_message_request_mode(call: RemotingCall, header: NoHeader, body: Request
 
 def _forbidden(call: RemotingCall, result: GroupForbiddenResult) -> bytes:
     found = {"group": result.group, "readable": result.readable, "topic": result.topic}
-    return call.answer("", None, dumps(found))
+    return call.response("", None, dumps(found))
 
 
 @TABLE.processor(
     RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN,
     header=UpdateGroupForbiddenRequestHeader,
     rights=on_fields(Action.UPDATE, fields="group topic"),
-    answer=_forbidden,
+    response=_forbidden,
 )
 def update_group_forbidden(
     call: RemotingCall, header: UpdateGroupForbiddenRequestHeader, body: bytes

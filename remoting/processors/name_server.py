@@ -99,11 +99,11 @@ def _route(call: RemotingCall, result: RouteResult) -> bytes:
     header = call.header
     assert isinstance(header, GetRouteInfoRequestHeader)
     strict = header.accept_standard_json_only or call.version >= VERSION_STRICT_ROUTE_JSON
-    return call.answer(None, None, route.route(call.broker_address, result, strict=strict))
+    return call.response(None, None, route.route(call.broker_address, result, strict=strict))
 
 
 @TABLE.processor(
-    RequestCode.GET_ROUTEINFO_BY_TOPIC, header=GetRouteInfoRequestHeader, rights=to_find_route, answer=_route
+    RequestCode.GET_ROUTEINFO_BY_TOPIC, header=GetRouteInfoRequestHeader, rights=to_find_route, response=_route
 )
 def get_route_info(call: RemotingCall, header: GetRouteInfoRequestHeader, body: bytes) -> GetRouteInfo:
     """Translate a request for a route. Clients older than 4.9.4 get broker ids as unquoted numbers."""
@@ -111,27 +111,29 @@ def get_route_info(call: RemotingCall, header: GetRouteInfoRequestHeader, body: 
 
 
 def _cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
-    return call.answer(None, None, route.cluster_info(call.broker_address, result))
+    return call.response(None, None, route.cluster_info(call.broker_address, result))
 
 
-@TABLE.processor(RequestCode.GET_BROKER_CLUSTER_INFO, header=NoHeader, rights=no_rights, answer=_cluster_info)
+@TABLE.processor(RequestCode.GET_BROKER_CLUSTER_INFO, header=NoHeader, rights=no_rights, response=_cluster_info)
 def get_cluster_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerClusterInfo:
     """Translate a request for all brokers of all clusters."""
     return GetBrokerClusterInfo()
 
 
 def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
-    return call.answer(None, None, route.topic_list(call.broker_address, result))
+    return call.response(None, None, route.topic_list(call.broker_address, result))
 
 
-@TABLE.processor(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, header=NoHeader, rights=no_rights, answer=_topic_list)
+@TABLE.processor(
+    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, header=NoHeader, rights=no_rights, response=_topic_list
+)
 def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
     """Translate a request for all topics. Errors: SYSTEM_ERROR (disabled by configuration)."""
     return GetNamesrvTopicList()
 
 
 @TABLE.processor(
-    RequestCode.GET_TOPICS_BY_CLUSTER, header=GetTopicsByClusterRequestHeader, rights=no_rights, answer=_topic_list
+    RequestCode.GET_TOPICS_BY_CLUSTER, header=GetTopicsByClusterRequestHeader, rights=no_rights, response=_topic_list
 )
 def get_topics_by_cluster(
     call: RemotingCall, header: GetTopicsByClusterRequestHeader, body: bytes
@@ -140,7 +142,7 @@ def get_topics_by_cluster(
     return GetNamesrvTopicList(cluster=header.cluster)
 
 
-@TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, header=NoHeader, rights=no_rights, answer=_topic_list)
+@TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
     """Translate a request for system topics: names of clusters and brokers.
 
@@ -149,19 +151,21 @@ def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetN
     return GetNamesrvTopicList(system=True)
 
 
-@TABLE.processor(RequestCode.GET_UNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, answer=_topic_list)
+@TABLE.processor(RequestCode.GET_UNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_unit_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
     """Translate a request for the topics of a unit. Errors: SYSTEM_ERROR (disabled by configuration)."""
     return GetUnitTopicList(UNIT)
 
 
-@TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, header=NoHeader, rights=no_rights, answer=_topic_list)
+@TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_unit_subscribed_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
     """Translate a request for topics to which units subscribe. Errors: SYSTEM_ERROR (disabled by configuration)."""
     return GetUnitTopicList(HAS_UNIT_SUBSCRIBERS)
 
 
-@TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, answer=_topic_list)
+@TABLE.processor(
+    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list
+)
 def get_unit_subscribed_plain_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
     """Translate a request for topics outside units to which units subscribe.
 
@@ -189,19 +193,19 @@ def put_kv_config(call: RemotingCall, header: PutKVConfigRequestHeader, body: by
 
 
 def _value(call: RemotingCall, result: KvResult) -> bytes:
-    return call.answer(None, {"value": result.value})
+    return call.response(None, {"value": result.value})
 
 
 def _no_value(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(error.remark, {}, code=error.code)
+    return call.response(error.remark, {}, code=error.code)
 
 
 @TABLE.processor(
     RequestCode.GET_KV_CONFIG,
     header=KvConfigRequestHeader,
     rights=on_cluster(Action.GET),
-    answer=_value,
-    refuse=_no_value,
+    response=_value,
+    error=_no_value,
 )
 def get_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> GetKvConfig:
     """Translate a request for a value. A missing name is looked up, and shown in the remark, as "null"."""
@@ -215,14 +219,14 @@ def delete_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: by
 
 
 def _values(call: RemotingCall, result: KvListResult) -> bytes:
-    return call.answer(None, None, dumps({"table": result.table}))
+    return call.response(None, None, dumps({"table": result.table}))
 
 
 @TABLE.processor(
     RequestCode.GET_KVLIST_BY_NAMESPACE,
     header=GetKVListByNamespaceRequestHeader,
     rights=on_cluster(Action.GET),
-    answer=_values,
+    response=_values,
 )
 def get_kv_list(call: RemotingCall, header: GetKVListByNamespaceRequestHeader, body: bytes) -> GetKvListByNamespace:
     """Translate a request for all values of a namespace. Brokers get the order configuration with this request."""
@@ -230,14 +234,14 @@ def get_kv_list(call: RemotingCall, header: GetKVListByNamespaceRequestHeader, b
 
 
 def _wiped(call: RemotingCall, result: PermOfBrokerResult) -> bytes:
-    return call.answer(None, {"wipeTopicCount": str(result.topic_count)})
+    return call.response(None, {"wipeTopicCount": str(result.topic_count)})
 
 
 @TABLE.processor(
     RequestCode.WIPE_WRITE_PERM_OF_BROKER,
     header=BrokerNameRequestHeader,
     rights=on_cluster(Action.UPDATE),
-    answer=_wiped,
+    response=_wiped,
 )
 def wipe_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: bytes) -> SetPermOfBroker:
     """Translate a request to remove a broker's write permission. Producers notice it when they next fetch the route."""
@@ -245,14 +249,14 @@ def wipe_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: b
 
 
 def _added(call: RemotingCall, result: PermOfBrokerResult) -> bytes:
-    return call.answer(None, {"addTopicCount": str(result.topic_count)})
+    return call.response(None, {"addTopicCount": str(result.topic_count)})
 
 
 @TABLE.processor(
     RequestCode.ADD_WRITE_PERM_OF_BROKER,
     header=BrokerNameRequestHeader,
     rights=on_cluster(Action.UPDATE),
-    answer=_added,
+    response=_added,
 )
 def add_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: bytes) -> SetPermOfBroker:
     """Translate a request to restore a broker's write permission."""
@@ -266,10 +270,10 @@ def update_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateNa
 
 
 def _text(call: RemotingCall, result: TextResult) -> bytes:
-    return call.answer(None, None, result.text.encode())
+    return call.response(None, None, result.text.encode())
 
 
-@TABLE.processor(RequestCode.GET_NAMESRV_CONFIG, header=NoHeader, rights=no_rights, answer=_text)
+@TABLE.processor(RequestCode.GET_NAMESRV_CONFIG, header=NoHeader, rights=no_rights, response=_text)
 def get_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvConfig:
     """Translate a request for the configuration. The response is properties text."""
     return GetNamesrvConfig()

@@ -30,8 +30,8 @@ from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import NoHeader, RequestTable, Role
 from ..request.required_rights import no_rights, on_fields, to_consume
-from ..wire.answer_frame import NOT_SET
 from ..wire.ext_fields import Header, Int, Long, header
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -131,23 +131,23 @@ class QueryCorrectionOffsetHeader(Header):
 
 
 def _offset(call: RemotingCall, result: OffsetResult) -> bytes:
-    return call.answer(result.remark, {"offset": str(result.offset)})
+    return call.response(result.remark, {"offset": str(result.offset)})
 
 
 def _min_offset(call: RemotingCall, result: OffsetResult) -> bytes:
-    return call.answer(result.remark or "", {"offset": str(result.offset)})
+    return call.response(result.remark or "", {"offset": str(result.offset)})
 
 
 def _timestamp(call: RemotingCall, result: TimestampResult) -> bytes:
-    return call.answer(None, {"timestamp": str(result.timestamp)})
+    return call.response(None, {"timestamp": str(result.timestamp)})
 
 
 def _without_fields(call: RemotingCall, result: Done) -> bytes:
-    return call.answer(result.remark, {})
+    return call.response(result.remark, {})
 
 
-def _refusal(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(error.remark, {}, code=error.code)
+def _error(call: RemotingCall, error: EngineError) -> bytes:
+    return call.response(error.remark, {}, code=error.code)
 
 
 @TABLE.processor(
@@ -155,8 +155,8 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
     header=QueryConsumerOffsetRequestHeader,
     rights=to_consume(Action.SUB, Action.GET),
     pool=Pool.CONSUMER,
-    answer=_offset,
-    refuse=_refusal,
+    response=_offset,
+    error=_error,
 )
 def query_consumer_offset(
     call: RemotingCall, header: QueryConsumerOffsetRequestHeader, body: bytes
@@ -170,8 +170,8 @@ def query_consumer_offset(
     header=UpdateConsumerOffsetRequestHeader,
     rights=to_consume(Action.SUB, Action.UPDATE),
     pool=Pool.CONSUMER,
-    answer=_without_fields,
-    refuse=_refusal,
+    response=_without_fields,
+    error=_error,
 )
 def update_consumer_offset(
     call: RemotingCall, header: UpdateConsumerOffsetRequestHeader, body: bytes
@@ -184,8 +184,8 @@ def update_consumer_offset(
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
     header=SearchOffsetRequestHeader,
     rights=on_fields(Action.GET, fields="topic"),
-    answer=_offset,
-    refuse=_refusal,
+    response=_offset,
+    error=_error,
 )
 def search_offset(call: RemotingCall, header: SearchOffsetRequestHeader, body: bytes) -> SearchOffset:
     """Translate a search by store timestamp. The boundary type is case-insensitive."""
@@ -197,8 +197,8 @@ def search_offset(call: RemotingCall, header: SearchOffsetRequestHeader, body: b
     RequestCode.GET_MAX_OFFSET,
     header=GetMaxOffsetRequestHeader,
     rights=on_fields(Action.GET, fields="topic"),
-    answer=_offset,
-    refuse=_refusal,
+    response=_offset,
+    error=_error,
 )
 def get_max_offset(call: RemotingCall, header: GetMaxOffsetRequestHeader, body: bytes) -> GetMaxOffset:
     """Translate a request for the maximum offset, which is the exclusive end of the queue."""
@@ -209,8 +209,8 @@ def get_max_offset(call: RemotingCall, header: GetMaxOffsetRequestHeader, body: 
     RequestCode.GET_MIN_OFFSET,
     header=GetMinOffsetRequestHeader,
     rights=on_fields(Action.GET, fields="topic"),
-    answer=_min_offset,
-    refuse=_refusal,
+    response=_min_offset,
+    error=_error,
 )
 def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: bytes) -> GetMinOffset:
     """Translate a request for the minimum offset. As in upstream, its response has an empty remark."""
@@ -221,8 +221,8 @@ def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: 
     RequestCode.GET_EARLIEST_MSG_STORETIME,
     header=GetEarliestMsgStoretimeRequestHeader,
     rights=on_fields(Action.GET, fields="topic"),
-    answer=_timestamp,
-    refuse=_refusal,
+    response=_timestamp,
+    error=_error,
 )
 def get_earliest_store_time(
     call: RemotingCall, header: GetEarliestMsgStoretimeRequestHeader, body: bytes
@@ -236,15 +236,15 @@ def _reset(call: RemotingCall, result: ResetOffsetResult) -> bytes:
         (MessageQueue(result.topic, result.broker_name, queue_id), offset)
         for queue_id, offset in result.offsets.items()
     )
-    kept_here = call.service.broker_config.use_server_side_reset_offset
-    return call.answer(None if kept_here else NOT_SET, None, dumps({"offsetTable": queue_map(items)}))
+    server_side_reset = call.dispatcher.broker_config.use_server_side_reset_offset
+    return call.response(None if server_side_reset else NOT_SET, None, dumps({"offsetTable": queue_map(items)}))
 
 
 @TABLE.processor(
     RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
     header=ResetOffsetRequestHeader,
     rights=on_fields(Action.UPDATE, fields="group topic"),
-    answer=_reset,
+    response=_reset,
 )
 def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: bytes) -> ResetOffset:
     """Translate an offset reset. The next pull of each queue gets the new offset.
@@ -282,24 +282,24 @@ def _all_offsets(call: RemotingCall, result: AllOffsetsResult) -> bytes:
     members: dict[str, object] = {"offsetTable": table}
     if result.light is not None:
         members["lmqOffsetTable"] = {f"{topic}@{group}": offset for (group, topic), offset in result.light.items()}
-    return call.answer(None, None, dumps(members))
+    return call.response(None, None, dumps(members))
 
 
-@TABLE.processor(RequestCode.GET_ALL_CONSUMER_OFFSET, header=NoHeader, rights=no_rights, answer=_all_offsets)
+@TABLE.processor(RequestCode.GET_ALL_CONSUMER_OFFSET, header=NoHeader, rights=no_rights, response=_all_offsets)
 def get_all_consumer_offset(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllConsumerOffset:
     """Translate a slave's request for all consumer offsets."""
     return GetAllConsumerOffset()
 
 
 def _correction(call: RemotingCall, result: CorrectionOffsetResult) -> bytes:
-    return call.answer(None, None, dumps({"correctionOffsets": number_map(result.offsets)}))
+    return call.response(None, None, dumps({"correctionOffsets": number_map(result.offsets)}))
 
 
 @TABLE.processor(
     RequestCode.QUERY_CORRECTION_OFFSET,
     header=QueryCorrectionOffsetHeader,
     rights=on_fields(Action.GET, fields="filterGroups compareGroup topic"),
-    answer=_correction,
+    response=_correction,
 )
 def query_correction_offset(
     call: RemotingCall, header: QueryCorrectionOffsetHeader, body: bytes

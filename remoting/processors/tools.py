@@ -34,8 +34,8 @@ from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import NoHeader, RequestTable, Role
 from ..request.required_rights import no_rights, on_cluster, on_fields
-from ..wire.answer_frame import NOT_SET
 from ..wire.ext_fields import Header, header, wire
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 CHECK_IN_PROGRESS = 2
@@ -75,14 +75,14 @@ class SetCommitLogReadAheadModeFields(Header):
 
 
 def _stats(call: RemotingCall, result: BrokerStatsResult) -> bytes:
-    return call.answer(None, None, tools.broker_stats(result))
+    return call.response(None, None, tools.broker_stats(result))
 
 
 @TABLE.processor(
     RequestCode.VIEW_BROKER_STATS_DATA,
     header=ViewBrokerStatsDataRequestHeader,
     rights=on_cluster(Action.GET),
-    answer=_stats,
+    response=_stats,
 )
 def view_broker_stats_data(
     call: RemotingCall, header: ViewBrokerStatsDataRequestHeader, body: bytes
@@ -92,16 +92,16 @@ def view_broker_stats_data(
 
 
 def _progress(call: RemotingCall, result: BrokerConsumeStatsResult) -> bytes:
-    config = call.service.broker_config
+    config = call.dispatcher.broker_config
     address = call.broker_address(config.broker_name, config.broker_id)
-    return call.answer(None, None, tools.broker_consume_stats(address, result))
+    return call.response(None, None, tools.broker_consume_stats(address, result))
 
 
 @TABLE.processor(
     RequestCode.GET_BROKER_CONSUME_STATS,
     header=GetConsumeStatsInBrokerHeader,
     rights=on_cluster(Action.GET),
-    answer=_progress,
+    response=_progress,
 )
 def get_broker_consume_stats(
     call: RemotingCall, header: GetConsumeStatsInBrokerHeader, body: bytes
@@ -117,10 +117,10 @@ def clean_unused_topic(call: RemotingCall, header: NoHeader, body: bytes) -> Cle
 
 
 def _modes(call: RemotingCall, result: MessageRequestModesResult) -> bytes:
-    return call.answer(None, None, tools.request_modes(result))
+    return call.response(None, None, tools.request_modes(result))
 
 
-@TABLE.processor(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, header=NoHeader, rights=no_rights, answer=_modes)
+@TABLE.processor(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, header=NoHeader, rights=no_rights, response=_modes)
 def get_all_message_request_mode(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllMessageRequestMode:
     """Translate a request for all message request modes, by topic and group."""
     return GetAllMessageRequestMode()
@@ -144,14 +144,14 @@ def export_config_to_json(
 
 
 def _in_progress(call: RemotingCall, result: Done) -> bytes:
-    return call.answer(NOT_SET, None, dumps({"checkStatus": CHECK_IN_PROGRESS}))
+    return call.response(NOT_SET, None, dumps({"checkStatus": CHECK_IN_PROGRESS}))
 
 
 @TABLE.processor(
     RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS,
     header=NoHeader,
     rights=on_fields(Action.GET, fields="topic"),
-    answer=_in_progress,
+    response=_in_progress,
 )
 def check_queue_progress(call: RemotingCall, header: NoHeader, body: bytes) -> CheckQueueProgress:
     """Translate a request for the progress of the check. The response always says that it is in progress."""
@@ -194,10 +194,10 @@ def remove_cold_data_config(call: RemotingCall, header: NoHeader, body: bytes) -
 
 
 def _cold_data(call: RemotingCall, result: ColdDataFlowCtrResult) -> bytes:
-    return call.answer(None, None, tools.cold_data(result))
+    return call.response(None, None, tools.cold_data(result))
 
 
-@TABLE.processor(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, header=NoHeader, rights=no_rights, answer=_cold_data)
+@TABLE.processor(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, header=NoHeader, rights=no_rights, response=_cold_data)
 def get_cold_data_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetColdDataFlowCtrInfo:
     """Translate a request for all thresholds."""
     return GetColdDataFlowCtrInfo()

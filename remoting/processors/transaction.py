@@ -13,8 +13,8 @@ from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import RequestTable, Role
 from ..request.required_rights import on_fields, to_end_transaction
-from ..wire.answer_frame import NOT_SET
 from ..wire.ext_fields import Header, Int, Long, header
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -53,15 +53,15 @@ class ResumeCheckHalfMessageRequestHeader(Header):
     msg_id: str | None = None
 
 
-def _answer(call: RemotingCall, result: Done) -> bytes:
+def _response(call: RemotingCall, result: Done) -> bytes:
     header = call.header
     assert isinstance(header, EndTransactionRequestHeader)
     unset = header.commit_or_rollback == ROLLBACK and result.remark is None
-    return call.answer(NOT_SET if unset else result.remark)
+    return call.response(NOT_SET if unset else result.remark)
 
 
-def _refusal(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(NOT_SET if error.remark is None else error.remark, code=error.code)
+def _error(call: RemotingCall, error: EngineError) -> bytes:
+    return call.response(NOT_SET if error.remark is None else error.remark, code=error.code)
 
 
 @TABLE.processor(
@@ -69,8 +69,8 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
     header=EndTransactionRequestHeader,
     rights=to_end_transaction,
     pool=Pool.TRANSACTION,
-    answer=_answer,
-    refuse=_refusal,
+    response=_response,
+    error=_error,
 )
 def end_transaction(call: RemotingCall, header: EndTransactionRequestHeader, body: bytes) -> EndTransaction:
     """Translate the end of a transaction. The physical offset identifies the message; the ids are ignored."""

@@ -48,59 +48,61 @@ class UnservedCode:
     role: Role = Role.BROKER
 
 
-_NOBODY = Reason.NO_HANDLER
-_ELSEWHERE = Reason.OTHER_PROGRAM
-_CLIENTS = Reason.TO_CLIENTS
-_SERVERS = Reason.BETWEEN_SERVERS
-_NAMES = Role.NAME_SERVER
+_NO_HANDLER = Reason.NO_HANDLER
+_OTHER_PROGRAM = Reason.OTHER_PROGRAM
+_TO_CLIENTS = Reason.TO_CLIENTS
+_BETWEEN_SERVERS = Reason.BETWEEN_SERVERS
+_NAME_SERVER = Role.NAME_SERVER
 _UPDATE_CLUSTER = on_fields(Action.UPDATE, fields="clusterName", or_cluster=True)
 _GET_CLUSTER = on_fields(Action.GET, fields="clusterName", or_cluster=True)
 
 _DECLARED = (
-    UnservedCode(RequestCode.QUERY_BROKER_OFFSET, _NOBODY),
-    UnservedCode(RequestCode.GET_TOPIC_CONFIG_LIST, _NOBODY),
-    UnservedCode(RequestCode.GET_TOPIC_NAME_LIST, _NOBODY),
-    UnservedCode(RequestCode.TRIGGER_DELETE_FILES, _NOBODY),
-    UnservedCode(RequestCode.GET_CLIENT_CONFIG, _NOBODY),
-    UnservedCode(RequestCode.SUSPEND_CONSUMER, _NOBODY),
-    UnservedCode(RequestCode.RESUME_CONSUMER, _NOBODY),
-    UnservedCode(RequestCode.RESET_CONSUMER_OFFSET_IN_CONSUMER, _NOBODY),
-    UnservedCode(RequestCode.RESET_CONSUMER_OFFSET_IN_BROKER, _NOBODY),
-    UnservedCode(RequestCode.ADJUST_CONSUMER_THREAD_POOL, _NOBODY),
-    UnservedCode(RequestCode.WHO_CONSUME_THE_MESSAGE, _NOBODY),
-    UnservedCode(RequestCode.REGISTER_FILTER_SERVER, _NOBODY),
-    UnservedCode(RequestCode.REGISTER_MESSAGE_FILTER_CLASS, _NOBODY),
-    UnservedCode(RequestCode.ADD_BROKER, _ELSEWHERE, on_cluster(Action.UPDATE)),
+    UnservedCode(RequestCode.QUERY_BROKER_OFFSET, _NO_HANDLER),
+    UnservedCode(RequestCode.GET_TOPIC_CONFIG_LIST, _NO_HANDLER),
+    UnservedCode(RequestCode.GET_TOPIC_NAME_LIST, _NO_HANDLER),
+    UnservedCode(RequestCode.TRIGGER_DELETE_FILES, _NO_HANDLER),
+    UnservedCode(RequestCode.GET_CLIENT_CONFIG, _NO_HANDLER),
+    UnservedCode(RequestCode.SUSPEND_CONSUMER, _NO_HANDLER),
+    UnservedCode(RequestCode.RESUME_CONSUMER, _NO_HANDLER),
+    UnservedCode(RequestCode.RESET_CONSUMER_OFFSET_IN_CONSUMER, _NO_HANDLER),
+    UnservedCode(RequestCode.RESET_CONSUMER_OFFSET_IN_BROKER, _NO_HANDLER),
+    UnservedCode(RequestCode.ADJUST_CONSUMER_THREAD_POOL, _NO_HANDLER),
+    UnservedCode(RequestCode.WHO_CONSUME_THE_MESSAGE, _NO_HANDLER),
+    UnservedCode(RequestCode.REGISTER_FILTER_SERVER, _NO_HANDLER),
+    UnservedCode(RequestCode.REGISTER_MESSAGE_FILTER_CLASS, _NO_HANDLER),
+    UnservedCode(RequestCode.ADD_BROKER, _OTHER_PROGRAM, on_cluster(Action.UPDATE)),
     UnservedCode(
-        RequestCode.REMOVE_BROKER, _ELSEWHERE, on_fields(Action.UPDATE, fields="brokerClusterName", or_cluster=True)
+        RequestCode.REMOVE_BROKER, _OTHER_PROGRAM, on_fields(Action.UPDATE, fields="brokerClusterName", or_cluster=True)
     ),
-    UnservedCode(RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET, _ELSEWHERE, on_cluster(Action.UPDATE)),
-    UnservedCode(RequestCode.CONTROLLER_ELECT_MASTER, _ELSEWHERE, _UPDATE_CLUSTER),
-    UnservedCode(RequestCode.CONTROLLER_REGISTER_BROKER, _ELSEWHERE, _UPDATE_CLUSTER),
-    UnservedCode(RequestCode.CONTROLLER_GET_REPLICA_INFO, _ELSEWHERE, on_cluster(Action.GET)),
-    UnservedCode(RequestCode.CONTROLLER_GET_METADATA_INFO, _ELSEWHERE),
-    UnservedCode(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, _ELSEWHERE),
-    UnservedCode(RequestCode.UPDATE_CONTROLLER_CONFIG, _ELSEWHERE),
-    UnservedCode(RequestCode.GET_CONTROLLER_CONFIG, _ELSEWHERE),
-    UnservedCode(RequestCode.CLEAN_BROKER_DATA, _ELSEWHERE, _UPDATE_CLUSTER),
-    UnservedCode(RequestCode.CONTROLLER_GET_NEXT_BROKER_ID, _ELSEWHERE, _GET_CLUSTER),
-    UnservedCode(RequestCode.CONTROLLER_APPLY_BROKER_ID, _ELSEWHERE, _UPDATE_CLUSTER),
-    UnservedCode(RequestCode.CHECK_TRANSACTION_STATE, _CLIENTS, on_fields(Action.PUB, fields="topic")),
-    UnservedCode(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, _CLIENTS, on_fields(Action.SUB, fields="consumerGroup")),
-    UnservedCode(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, _CLIENTS),
-    UnservedCode(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, _CLIENTS),
+    UnservedCode(RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET, _OTHER_PROGRAM, on_cluster(Action.UPDATE)),
+    UnservedCode(RequestCode.CONTROLLER_ELECT_MASTER, _OTHER_PROGRAM, _UPDATE_CLUSTER),
+    UnservedCode(RequestCode.CONTROLLER_REGISTER_BROKER, _OTHER_PROGRAM, _UPDATE_CLUSTER),
+    UnservedCode(RequestCode.CONTROLLER_GET_REPLICA_INFO, _OTHER_PROGRAM, on_cluster(Action.GET)),
+    UnservedCode(RequestCode.CONTROLLER_GET_METADATA_INFO, _OTHER_PROGRAM),
+    UnservedCode(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, _OTHER_PROGRAM),
+    UnservedCode(RequestCode.UPDATE_CONTROLLER_CONFIG, _OTHER_PROGRAM),
+    UnservedCode(RequestCode.GET_CONTROLLER_CONFIG, _OTHER_PROGRAM),
+    UnservedCode(RequestCode.CLEAN_BROKER_DATA, _OTHER_PROGRAM, _UPDATE_CLUSTER),
+    UnservedCode(RequestCode.CONTROLLER_GET_NEXT_BROKER_ID, _OTHER_PROGRAM, _GET_CLUSTER),
+    UnservedCode(RequestCode.CONTROLLER_APPLY_BROKER_ID, _OTHER_PROGRAM, _UPDATE_CLUSTER),
+    UnservedCode(RequestCode.CHECK_TRANSACTION_STATE, _TO_CLIENTS, on_fields(Action.PUB, fields="topic")),
+    UnservedCode(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, _TO_CLIENTS, on_fields(Action.SUB, fields="consumerGroup")),
+    UnservedCode(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, _TO_CLIENTS),
+    UnservedCode(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, _TO_CLIENTS),
     UnservedCode(
-        RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, _CLIENTS, on_fields(Action.SUB, fields="producerGroup topic")
+        RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, _TO_CLIENTS, on_fields(Action.SUB, fields="producerGroup topic")
     ),
-    UnservedCode(RequestCode.REGISTER_BROKER, _SERVERS, _UPDATE_CLUSTER, _NAMES),
-    UnservedCode(RequestCode.UNREGISTER_BROKER, _SERVERS, _UPDATE_CLUSTER, _NAMES),
-    UnservedCode(RequestCode.REGISTER_TOPIC_IN_NAMESRV, _SERVERS, on_cluster(Action.UPDATE), _NAMES),
-    UnservedCode(RequestCode.QUERY_DATA_VERSION, _SERVERS, _GET_CLUSTER, _NAMES),
-    UnservedCode(RequestCode.GET_BROKER_MEMBER_GROUP, _SERVERS, on_fields(Action.GET, fields="clusterName"), _NAMES),
-    UnservedCode(RequestCode.BROKER_HEARTBEAT, _SERVERS, _UPDATE_CLUSTER, _NAMES),
-    UnservedCode(RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, _SERVERS, on_cluster(Action.UPDATE)),
-    UnservedCode(RequestCode.EXCHANGE_BROKER_HA_INFO, _SERVERS, on_cluster(Action.UPDATE)),
-    UnservedCode(RequestCode.NOTIFY_BROKER_ROLE_CHANGED, _SERVERS, on_cluster(Action.UPDATE)),
+    UnservedCode(RequestCode.REGISTER_BROKER, _BETWEEN_SERVERS, _UPDATE_CLUSTER, _NAME_SERVER),
+    UnservedCode(RequestCode.UNREGISTER_BROKER, _BETWEEN_SERVERS, _UPDATE_CLUSTER, _NAME_SERVER),
+    UnservedCode(RequestCode.REGISTER_TOPIC_IN_NAMESRV, _BETWEEN_SERVERS, on_cluster(Action.UPDATE), _NAME_SERVER),
+    UnservedCode(RequestCode.QUERY_DATA_VERSION, _BETWEEN_SERVERS, _GET_CLUSTER, _NAME_SERVER),
+    UnservedCode(
+        RequestCode.GET_BROKER_MEMBER_GROUP, _BETWEEN_SERVERS, on_fields(Action.GET, fields="clusterName"), _NAME_SERVER
+    ),
+    UnservedCode(RequestCode.BROKER_HEARTBEAT, _BETWEEN_SERVERS, _UPDATE_CLUSTER, _NAME_SERVER),
+    UnservedCode(RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, _BETWEEN_SERVERS, on_cluster(Action.UPDATE)),
+    UnservedCode(RequestCode.EXCHANGE_BROKER_HA_INFO, _BETWEEN_SERVERS, on_cluster(Action.UPDATE)),
+    UnservedCode(RequestCode.NOTIFY_BROKER_ROLE_CHANGED, _BETWEEN_SERVERS, on_cluster(Action.UPDATE)),
 )
 
 

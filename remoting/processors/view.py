@@ -38,8 +38,8 @@ from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import NoHeader, RequestTable, Role
 from ..request.required_rights import no_rights, on_fields, on_topic
-from ..wire.answer_frame import NOT_SET
 from ..wire.ext_fields import Header, Int, Long, header, wire
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -76,7 +76,7 @@ class QueryConsumeQueueRequestHeader(Header):
 
 
 def _one_record(call: RemotingCall, result: MessagesResult) -> bytes:
-    return call.answer(None, None, b"".join(result.records))
+    return call.response(None, None, b"".join(result.records))
 
 
 @TABLE.processor(
@@ -84,7 +84,7 @@ def _one_record(call: RemotingCall, result: MessagesResult) -> bytes:
     header=ViewMessageRequestHeader,
     rights=on_fields(Action.GET, fields="topic"),
     pool=Pool.QUERY,
-    answer=_one_record,
+    response=_one_record,
 )
 def view_message(call: RemotingCall, header: ViewMessageRequestHeader, body: bytes) -> ViewMessage:
     """Translate a request for one message. The client took the offset from the message id; the topic is ignored."""
@@ -96,14 +96,14 @@ def _found(call: RemotingCall, result: MessagesResult) -> bytes:
         "indexLastUpdatePhyoffset": str(result.index_last_update_physical_offset),
         "indexLastUpdateTimestamp": str(result.index_last_update_timestamp),
     }
-    return call.answer(None, ext, b"".join(result.records))
+    return call.response(None, ext, b"".join(result.records))
 
 
 def _not_found(call: RemotingCall, error: EngineError) -> bytes:
     if error.code == ResponseCode.SYSTEM_ERROR:
-        return call.answer(error.remark, code=error.code)
+        return call.response(error.remark, code=error.code)
     ext = {"indexLastUpdatePhyoffset": "0", "indexLastUpdateTimestamp": "0"}
-    return call.answer(error.remark, ext, code=error.code)
+    return call.response(error.remark, ext, code=error.code)
 
 
 @TABLE.processor(
@@ -111,8 +111,8 @@ def _not_found(call: RemotingCall, error: EngineError) -> bytes:
     header=QueryMessageRequestHeader,
     rights=on_topic(Action.SUB, Action.GET),
     pool=Pool.QUERY,
-    answer=_found,
-    refuse=_not_found,
+    response=_found,
+    error=_not_found,
 )
 def query_message(call: RemotingCall, header: QueryMessageRequestHeader, body: bytes) -> QueryMessage:
     """Translate a query by key. Java clients query unique keys with an end timestamp of 2**63 - 1."""
@@ -123,20 +123,20 @@ def query_message(call: RemotingCall, header: QueryMessageRequestHeader, body: b
 
 def _units(call: RemotingCall, result: QueryConsumeQueueResult) -> bytes:
     if result.units is None:
-        return call.answer(result.remark)
+        return call.response(result.remark)
     body = {
         "maxQueueIndex": result.max_queue_index,
         "minQueueIndex": result.min_queue_index,
         "queueData": [_unit(each) for each in result.units],
     }
-    return call.answer(NOT_SET, None, dumps(body))
+    return call.response(NOT_SET, None, dumps(body))
 
 
 @TABLE.processor(
     RequestCode.QUERY_CONSUME_QUEUE,
     header=QueryConsumeQueueRequestHeader,
     rights=on_fields(Action.GET, fields="topic consumerGroup"),
-    answer=_units,
+    response=_units,
 )
 def query_consume_queue(call: RemotingCall, header: QueryConsumeQueueRequestHeader, body: bytes) -> QueryConsumeQueue:
     """Translate a query of a consume queue. An index without units returns SUCCESS with a remark and no body."""
@@ -144,20 +144,20 @@ def query_consume_queue(call: RemotingCall, header: QueryConsumeQueueRequestHead
 
 
 def _table(call: RemotingCall, result: RuntimeInfoResult) -> bytes:
-    return call.answer(None, None, dumps({"table": result.table}))
+    return call.response(None, None, dumps({"table": result.table}))
 
 
-@TABLE.processor(RequestCode.GET_BROKER_RUNTIME_INFO, header=NoHeader, rights=no_rights, answer=_table)
+@TABLE.processor(RequestCode.GET_BROKER_RUNTIME_INFO, header=NoHeader, rights=no_rights, response=_table)
 def get_runtime_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerRuntimeInfo:
     """Translate a request for the broker's counters and state."""
     return GetBrokerRuntimeInfo()
 
 
 def _replication(call: RemotingCall, result: HaStatusResult) -> bytes:
-    return call.answer(None, None, replication.ha_status(call.broker_address, result))
+    return call.response(None, None, replication.ha_status(call.broker_address, result))
 
 
-@TABLE.processor(RequestCode.GET_BROKER_HA_STATUS, header=NoHeader, rights=no_rights, answer=_replication)
+@TABLE.processor(RequestCode.GET_BROKER_HA_STATUS, header=NoHeader, rights=no_rights, response=_replication)
 def get_ha_status(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerHaStatus:
     """Translate a request for the replication progress of a master's slaves, or of a slave."""
     return GetBrokerHaStatus()
@@ -165,10 +165,10 @@ def get_ha_status(call: RemotingCall, header: NoHeader, body: bytes) -> GetBroke
 
 def _config(call: RemotingCall, result: TextResult) -> bytes:
     version = dumps(data_version(result.version_counter, result.version_timestamp)).decode()
-    return call.answer(None, {"version": version}, result.text.encode())
+    return call.response(None, {"version": version}, result.text.encode())
 
 
-@TABLE.processor(RequestCode.GET_BROKER_CONFIG, header=NoHeader, rights=no_rights, answer=_config)
+@TABLE.processor(RequestCode.GET_BROKER_CONFIG, header=NoHeader, rights=no_rights, response=_config)
 def get_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerConfig:
     """Translate a request for the configuration. The response is properties text."""
     return GetBrokerConfig()

@@ -22,15 +22,15 @@ def check(
         access.authenticate(asking, _signed(ext, body, version))
     if access.authorizes and ext:
         try:
-            wanted = list(rights(ext, body, cluster))
+            required = list(rights(ext, body, cluster))
         except EngineError:
             raise AccessDenied(UNREADABLE) from None
-        access.authorize(asking, ext.get(ACCESS_KEY), wanted)
+        access.authorize(asking, ext.get(ACCESS_KEY), required)
 
 
 def _signed(ext: Fields, body: bytes, version: int) -> Signed:
     if ACCESS_KEY not in ext:
         return Signed()
-    left_out = {SIGNATURE, _UNIQUE_QUERY_FLAG} if version <= _LAST_WITH_UNSIGNED_FLAG else {SIGNATURE}
-    text = "".join(value for name, value in sorted(ext.items()) if name not in left_out)
+    unsigned = {SIGNATURE, _UNIQUE_QUERY_FLAG} if version <= _LAST_WITH_UNSIGNED_FLAG else {SIGNATURE}
+    text = "".join(value for name, value in sorted(ext.items()) if name not in unsigned)
     return Signed(ext[ACCESS_KEY], ext.get(SIGNATURE), text.encode() + body)

@@ -21,11 +21,11 @@ from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.emulator.operations.clients import MessageQueue
 
 from ..bodies.writing import dumps, host_text, message_queue, queue_map
-from ..wire.answer_frame import HEAD
 from ..wire.command import ONEWAY, VERSION_5_3_3
+from ..wire.response_frame import HEAD
 from .request_code import RequestCode
 
-PUSHED: Mapping[type[Effect], RequestCode] = {
+CODE_OF_EFFECT: Mapping[type[Effect], RequestCode] = {
     NotifyConsumerIdsChanged: RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
     CheckTransactionState: RequestCode.CHECK_TRANSACTION_STATE,
     PushReplyMessage: RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
@@ -36,11 +36,11 @@ PUSHED: Mapping[type[Effect], RequestCode] = {
 }
 """The request code of each effect."""
 
-QUESTIONS = frozenset(code for effect, code in PUSHED.items() if issubclass(effect, Question))
+CODES_WITH_RESPONSE = frozenset(code for effect, code in CODE_OF_EFFECT.items() if issubclass(effect, Question))
 """Codes of the requests to which the client responds. All others are oneway."""
 
 
-def request(opaque: int, code: RequestCode, flag: int, ext: Mapping[str, str], *, body: bytes) -> bytes:
+def encode_request(opaque: int, code: RequestCode, flag: int, ext: Mapping[str, str], *, body: bytes) -> bytes:
     """Encode a request frame of the broker."""
     header = (
         f'{{"code":{code:d},"extFields":{orjson.dumps(ext).decode()},"flag":{flag},"language":"JAVA",'
@@ -50,11 +50,11 @@ def request(opaque: int, code: RequestCode, flag: int, ext: Mapping[str, str], *
     return HEAD.pack(4 + size + len(body), size) + header + body
 
 
-def encode(opaque: int, effect: Effect) -> bytes:
+def encode_effect(opaque: int, effect: Effect) -> bytes:
     """Encode an effect as a request frame."""
-    code = PUSHED[type(effect)]
+    code = CODE_OF_EFFECT[type(effect)]
     ext, body = _FIELDS[type(effect)](effect)
-    return request(opaque, code, 0 if isinstance(effect, Question) else ONEWAY, ext, body=body)
+    return encode_request(opaque, code, 0 if isinstance(effect, Question) else ONEWAY, ext, body=body)
 
 
 def _ids_changed(effect: NotifyConsumerIdsChanged) -> tuple[dict[str, str], bytes]:
@@ -94,15 +94,15 @@ def _push_reply(effect: PushReplyMessage) -> tuple[dict[str, str], bytes]:
     return ext, effect.body
 
 
-def _question(effect: AskRunningInfo | AskConsumerStatus) -> tuple[dict[str, str], bytes]:
+def _forwarded_request(effect: AskRunningInfo | AskConsumerStatus) -> tuple[dict[str, str], bytes]:
     return dict(effect.ext_fields), b""
 
 
-def _to_consume(effect: AskToConsume) -> tuple[dict[str, str], bytes]:
+def _consume_directly(effect: AskToConsume) -> tuple[dict[str, str], bytes]:
     return dict(effect.ext_fields), effect.record
 
 
-def _reset(effect: ResetConsumerOffset) -> tuple[dict[str, str], bytes]:
+def _reset_offset(effect: ResetConsumerOffset) -> tuple[dict[str, str], bytes]:
     ext = {
         "group": effect.group,
         "topic": effect.topic,
@@ -123,8 +123,8 @@ _FIELDS: Mapping[type[Effect], Callable[..., tuple[dict[str, str], bytes]]] = {
     NotifyConsumerIdsChanged: _ids_changed,
     CheckTransactionState: _check_transaction,
     PushReplyMessage: _push_reply,
-    AskRunningInfo: _question,
-    AskToConsume: _to_consume,
-    AskConsumerStatus: _question,
-    ResetConsumerOffset: _reset,
+    AskRunningInfo: _forwarded_request,
+    AskToConsume: _consume_directly,
+    AskConsumerStatus: _forwarded_request,
+    ResetConsumerOffset: _reset_offset,
 }

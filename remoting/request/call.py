@@ -12,8 +12,8 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError, TurnedAway
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import NO_ANSWER
 
-from ..wire.answer_frame import answer
 from ..wire.ext_fields import Header
+from ..wire.response_frame import encode_response
 
 
 class CallChannel(Channel, Protocol):
@@ -35,8 +35,8 @@ BrokerAddress = Callable[[str, int, CallChannel], str]
 """(broker name, broker id, requesting channel) -> the `host:port` under which that client reaches that broker."""
 
 
-class Port(Protocol):
-    """The listening port that received a request."""
+class Dispatcher(Protocol):
+    """The dispatcher of the listening port that received a request."""
 
     @property
     def broker_config(self) -> BrokerConfig:
@@ -53,7 +53,7 @@ class Port(Protocol):
         """Log an error of the protocol layer."""
 
 
-class Wording(Protocol):
+class ResponseEncoder(Protocol):
     """Encodes the outcomes of one request code."""
 
     @property
@@ -61,12 +61,12 @@ class Wording(Protocol):
         """The request's name in journals."""
 
     @property
-    def answer(self) -> "Callable[[RemotingCall, Any], bytes]":
-        """Makes the frame of a result."""
+    def encode_response(self) -> "Callable[[RemotingCall, Any], bytes]":
+        """Encodes the response frame of a result."""
 
     @property
-    def refuse(self) -> "Callable[[RemotingCall, EngineError], bytes]":
-        """Makes the frame of a refusal."""
+    def encode_error(self) -> "Callable[[RemotingCall, EngineError], bytes]":
+        """Encodes the response frame of an error."""
 
 
 class RemotingCall:
@@ -75,19 +75,19 @@ class RemotingCall:
     `version` and `language` are the client's. `header` is the parsed custom header, None before it is parsed.
     """
 
-    __slots__ = ("channel", "header", "label", "language", "oneway", "opaque", "processor", "service", "version")
+    __slots__ = ("channel", "dispatcher", "header", "label", "language", "oneway", "opaque", "processor", "version")
 
     def __init__(  # noqa: PLR0917  # made for each request: keywords would cost it time
         self,
-        service: Port,
+        dispatcher: Dispatcher,
         channel: CallChannel,
-        processor: Wording,
+        processor: ResponseEncoder,
         opaque: int,
         oneway: bool,
         version: int,
         language: str,
     ) -> None:
-        self.service = service
+        self.dispatcher = dispatcher
         self.channel = channel
         self.processor = processor
         self.label = processor.label
@@ -108,29 +108,32 @@ class RemotingCall:
         if self.oneway or not channel.active or outcome is NO_ANSWER:
             return
         try:
-            frame = self._refusal(outcome) if isinstance(outcome, EngineError) else self.processor.answer(self, outcome)
+            if isinstance(outcome, EngineError):
+                frame = self._error(outcome)
+            else:
+                frame = self.processor.encode_response(self, outcome)
         except Exception as bug:
-            self.service.report_bug(bug)
-            frame = answer(self.opaque, ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
+            self.dispatcher.report_bug(bug)
+            frame = encode_response(self.opaque, ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
         channel.send(frame)
 
-    def _refusal(self, refusal: EngineError) -> bytes:
-        if isinstance(refusal, TurnedAway):
-            return self.answer(refusal.remark, code=refusal.code)
-        return self.processor.refuse(self, refusal)
+    def _error(self, error: EngineError) -> bytes:
+        if isinstance(error, TurnedAway):
+            return self.response(error.remark, code=error.code)
+        return self.processor.encode_error(self, error)
 
-    def answer(
+    def response(
         self, remark: str | None = None, ext: Mapping[str, str] | None = None, body: bytes = b"", code: int = 0
     ) -> bytes:
         """Encode a response to this request."""
-        return answer(self.opaque, code, remark, ext, body)
+        return encode_response(self.opaque, code, remark, ext, body)
 
     def broker_address(self, broker_name: str, broker_id: int) -> str:
         """Return the `host:port` at which this client reaches a broker."""
-        return self.service.broker_address(broker_name, broker_id, self.channel)
+        return self.dispatcher.broker_address(broker_name, broker_id, self.channel)
 
 
-class NoticeCall:
+class EventCall:
     """The Call of events about a connection that the engine must know. Its outcome is not sent."""
 
     __slots__ = ("channel", "label")

@@ -22,8 +22,8 @@ from .request_code import RequestCode
 from .required_rights import Rights
 
 Translate = Callable[[RemotingCall, Any, Any], Operation]
-Answer = Callable[[RemotingCall, Any], bytes]
-Refuse = Callable[[RemotingCall, EngineError], bytes]
+EncodeResponse = Callable[[RemotingCall, Any], bytes]
+EncodeError = Callable[[RemotingCall, EngineError], bytes]
 
 F = TypeVar("F", bound=Translate)
 
@@ -40,14 +40,14 @@ class NoHeader(Header):
     """The header of a request without ext fields of its own."""
 
 
-def done(call: RemotingCall, result: Done) -> bytes:
+def empty_response(call: RemotingCall, result: Done) -> bytes:
     """Encode a success response without fields or body."""
-    return call.answer(result.remark)
+    return call.response(result.remark)
 
 
-def refusal(call: RemotingCall, error: EngineError) -> bytes:
+def error_response(call: RemotingCall, error: EngineError) -> bytes:
     """Encode an error response: code and remark."""
-    return call.answer(error.remark, code=error.code)
+    return call.response(error.remark, code=error.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class Processor:
     """The processor of one request code.
 
     `translate` makes the operation from the parsed header and the bytes of the body; its return annotation is the type
-    of the operation. `answer` and `refuse` encode the frame of an outcome. `body` is the class of a JSON body, None if
-    the request has none. `rights` yields the required rights, `pool` is the thread pool of a broker.
+    of the operation. `encode_response` and `encode_error` encode the frame of an outcome. `body` is the class of a JSON
+    body, None if the request has none. `rights` yields the required rights, `pool` is the thread pool of a broker.
     """
 
     code: RequestCode
@@ -90,8 +90,8 @@ class Processor:
     body: type[Bean] | None
     translate: Translate
     operation: type[Operation]
-    answer: Answer
-    refuse: Refuse
+    encode_response: EncodeResponse
+    encode_error: EncodeError
     label: str
     """The request's name in the journal."""
 
@@ -110,14 +110,15 @@ class RequestTable:
         rights: Rights,
         pool: Pool = Pool.ADMIN,
         body: BodyOf | type[Bean] | None = None,
-        answer: Answer = done,
-        refuse: Refuse = refusal,
+        response: EncodeResponse = empty_response,
+        error: EncodeError = error_response,
     ) -> Callable[[F], F]:
         """Register the decorated function as the processor of request codes.
 
         With a `body`, the function gets an instance of that class read from the body, otherwise the bytes. `rights` is
-        a rule of `required_rights`, `no_rights` if upstream requires none. Codes without a pool of their own use the
-        admin pool, as in upstream. Source: BrokerController.registerProcessor (5.3.3).
+        a rule of `required_rights`, `no_rights` if upstream requires none. `response` and `error` encode the frame of
+        an outcome. Codes without a pool of their own use the admin pool, as in upstream.
+        Source: BrokerController.registerProcessor (5.3.3).
         """
         form = body if isinstance(body, BodyOf) else BodyOf(body)
 
@@ -135,8 +136,8 @@ class RequestTable:
                     body=form.kind,
                     translate=form.reading(translate),
                     operation=operation,
-                    answer=answer,
-                    refuse=refuse,
+                    encode_response=response,
+                    encode_error=error,
                     label=code.name,
                 )
             return translate

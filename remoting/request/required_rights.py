@@ -23,7 +23,7 @@ Raises AccessDenied, and EngineError for a request that cannot be read.
 """
 
 UNREADABLE = "parse authorization context error."
-CONSUMPTION, PROGRESS = "consumerGroup topic", "topic group"
+CONSUMER_GROUP_AND_TOPIC, TOPIC_AND_GROUP = "consumerGroup topic", "topic group"
 """Fields of requests about a group's consumption of a topic, by their two spellings in upstream's headers."""
 _SEPARATORS = {"topicList": ";", "filterGroups": ","}
 _PUB, _SUB = (Action.PUB,), (Action.SUB,)
@@ -46,7 +46,12 @@ def on_fields(*actions: Action, fields: str, or_cluster: bool = False) -> Rights
 
     def rights(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
         """Yield the rights on the resources of the fields."""
-        found = [Need(resource, actions) for name in names if name in ext for resource in _named(name, ext[name])]
+        found = [
+            Need(resource, actions)
+            for name in names
+            if name in ext
+            for resource in _resources_of_field(name, ext[name])
+        ]
         yield from found
         if or_cluster and not found:
             yield Need(Resource(ResourceType.CLUSTER, cluster), actions)
@@ -59,7 +64,7 @@ def on_cluster(*actions: Action) -> Rights:
     return on_fields(*actions, fields="", or_cluster=True)
 
 
-def _named(field: str, value: str) -> Iterator[Resource]:
+def _resources_of_field(field: str, value: str) -> Iterator[Resource]:
     """Yield the resources named by a field. The field's own name implies their type."""
     separator = _SEPARATORS.get(field)
     for name in [value] if separator is None else filter(None, value.split(separator)):
@@ -138,17 +143,17 @@ def to_send_heartbeat(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
     """Yield SUB on each group of the body and on each subscribed topic except retry topics."""
     for consumer in HeartbeatBody.parse(body).consumer_data_set:
         yield Need(group_resource(consumer.group_name), _SUB)
-        yield from _on_topics(each.topic for each in consumer.subscription_data_set)
+        yield from _rights_on_topics(each.topic for each in consumer.subscription_data_set)
 
 
 def to_lock_queues(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
     """Yield SUB on the group of the body and on the topic of each queue except retry topics."""
     locks = LockBody.parse(body)
     yield Need(group_resource(locks.consumer_group), _SUB)
-    yield from _on_topics(each.topic for each in locks.mq_set)
+    yield from _rights_on_topics(each.topic for each in locks.mq_set)
 
 
-def _on_topics(topics: Iterable[str | None]) -> Iterator[Need]:
+def _rights_on_topics(topics: Iterable[str | None]) -> Iterator[Need]:
     for topic in topics:
         if topic is None or not is_retry(topic):
             yield Need(topic_resource(topic), _SUB)
@@ -165,7 +170,7 @@ def to_create_topic(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:
     if ext.get("topicFilterType") not in ("SINGLE_TAG", "MULTI_TAG"):
         raise AccessDenied(UNREADABLE)
     if "topic" in ext:
-        yield from (Need(resource, (Action.CREATE,)) for resource in _named("topic", ext["topic"]))
+        yield from (Need(resource, (Action.CREATE,)) for resource in _resources_of_field("topic", ext["topic"]))
 
 
 def to_list_consumers(ext: Fields, body: bytes, cluster: str) -> Iterator[Need]:

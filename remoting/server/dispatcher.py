@@ -25,14 +25,14 @@ from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
 
 from ..processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
 from ..processors.unserved import UNSERVED, Reason
-from ..request import authorization as access
-from ..request.call import BrokerAddress, NoticeCall, RemotingCall
+from ..request import authorization
+from ..request.call import BrokerAddress, EventCall, RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import Processor, Role
 from ..request.required_rights import no_rights
 from ..wire import frame, header_json
-from ..wire.answer_frame import answer
 from ..wire.command import ONEWAY, RESPONSE
+from ..wire.response_frame import encode_response
 from .server_channel import RemotingChannel
 
 
@@ -53,28 +53,32 @@ class BrokerNode(Node, Protocol):
 Log = Callable[[str], None]
 
 
-class Strangers(Protocol):
+class WrongPortWarnings(Protocol):
     """Warns about clients that connect to the wrong port."""
 
-    def turned_away(self, peer: tuple[str, int], local: tuple[str, int], first: bytes) -> bool:
+    def warn_other_protocol(self, peer: tuple[str, int], local: tuple[str, int], first: bytes) -> bool:
         """Warn about a connection that begins with another protocol. Returns False if that protocol is unknown."""
 
-    def misdirected(self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool) -> None:
+    def warn_wrong_node(
+        self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool
+    ) -> None:
         """Warn about a request for a name server that reached a port without one, or likewise for a broker."""
 
 
-class NoWarnings:
+class NoWrongPortWarnings:
     """Logs no warnings."""
 
-    def turned_away(self, _peer: tuple[str, int], _local: tuple[str, int], _first: bytes) -> bool:
+    def warn_other_protocol(self, _peer: tuple[str, int], _local: tuple[str, int], _first: bytes) -> bool:
         """Do nothing."""
         return False
 
-    def misdirected(self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool) -> None:
+    def warn_wrong_node(
+        self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool
+    ) -> None:
         """Do nothing."""
 
 
-class RemotingService:
+class RemotingDispatcher:
     """The nodes of one port, and the dispatch of frames to them."""
 
     def __init__(
@@ -85,9 +89,9 @@ class RemotingService:
         name_server: Node | None,
         broker_address: BrokerAddress,
         log: Log,
-        strangers: Strangers | None = None,
+        wrong_port_warnings: WrongPortWarnings | None = None,
     ) -> None:
-        self._strangers = strangers or NoWarnings()
+        self._wrong_port_warnings = wrong_port_warnings or NoWrongPortWarnings()
         self.broker_config = BrokerConfig() if broker is None else broker.config
         self.broker_address = broker_address
         self.log = log
@@ -100,7 +104,7 @@ class RemotingService:
             for code, processor in PROCESSORS.items()
             if (node := nodes[processor.role]) is not None and processor.operation in node.handlers
         }
-        self._upcoming = {
+        self._not_yet_emulated = {
             int(code): code.name
             for code in RequestCode
             if (code not in UNSERVED or UNSERVED[code].reason is Reason.BETWEEN_SERVERS)
@@ -109,7 +113,7 @@ class RemotingService:
         }
         self._channels = count(1)
         self._opaques = count(0)
-        self._told: set[int] = set()
+        self._logged_codes: set[int] = set()
 
     def engine_time_ms(self, client_ms: int) -> int:
         """Convert a client's timestamp close to now to the engine's time, which may have jumped."""
@@ -130,25 +134,27 @@ class RemotingService:
 
         A request passes the check of access, the request table, its translation to an operation, and the thread pools.
         """
-        head = header_json.read_head(header) if serialize_type == frame.JSON else _other_head(serialize_type, header)
+        head = (
+            header_json.read_head(header) if serialize_type == frame.JSON else _read_other_head(serialize_type, header)
+        )
         code, opaque, flag, ext, version, language, remark = head
         if flag & RESPONSE:
-            self._take_response(channel, opaque, code=code, remark=remark, ext=ext, body=body)
+            self._handle_response(channel, opaque, code=code, remark=remark, ext=ext, body=body)
             return
         broker = self._broker
         if broker is not None and broker.access.on and broker.request_pools.farewell(version) is None:
-            request = _Request(channel, code, opaque, flag & ONEWAY != 0, ext, body)
-            denied = self._denied(broker, request, version)
+            request = _ReceivedRequest(channel, code, opaque, flag & ONEWAY != 0, ext, body)
+            denied = self._access_denial(broker, request, version)
             if denied is not None:
                 self._refuse(broker, request, denied)
                 return
         served = self._served.get(code)
         if served is None:
-            self._refuse_unserved(_Request(channel, code, opaque, flag & ONEWAY != 0, ext, body), version)
+            self._refuse_unserved(_ReceivedRequest(channel, code, opaque, flag & ONEWAY != 0, ext, body), version)
             return
         processor, node = served
         call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
-        operation = self._translated(served, call, ext, body)
+        operation = self._translate(served, call, ext, body)
         if operation is None:
             return
         if broker is node and broker is not None and broker.request_pools.on:
@@ -156,14 +162,14 @@ class RemotingService:
         else:
             self._gate.submit(node, call, operation)
 
-    def unreadable(self, channel: RemotingChannel, why: str, first: bytes) -> None:
+    def report_unreadable(self, channel: RemotingChannel, reason: str, first: bytes) -> None:
         """Log and journal that a connection is closed because its bytes are not a valid request.
 
         `first` are the first bytes of the connection.
         """
-        if not self._strangers.turned_away(channel.peer_address, channel.local_address, first):
-            self.log(f"{channel.channel_id} closed: {why}")
-        outcome = Rejection(None, "CONNECTION_CLOSED", why)
+        if not self._wrong_port_warnings.warn_other_protocol(channel.peer_address, channel.local_address, first):
+            self.log(f"{channel.channel_id} closed: {reason}")
+        outcome = Rejection(None, "CONNECTION_CLOSED", reason)
         self._gate.refused(self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome=outcome)
 
     def closed(self, channel: RemotingChannel) -> None:
@@ -171,7 +177,7 @@ class RemotingService:
         channel.active = False
         if self._broker is not None:
             self._broker.count_connection(CLOSED)
-            self._gate.submit(self._broker, NoticeCall(channel, "ChannelClosed"), ChannelClosed())
+            self._gate.submit(self._broker, EventCall(channel, "ChannelClosed"), ChannelClosed())
 
     def report_bug(self, bug: BaseException) -> None:
         """Log an unexpected exception of this layer. Other requests are not affected."""
@@ -179,7 +185,7 @@ class RemotingService:
         self.log(report)
         bugs.note(report)
 
-    def _take_response(
+    def _handle_response(
         self,
         channel: RemotingChannel,
         opaque: int,
@@ -190,14 +196,14 @@ class RemotingService:
         body: bytes,
     ) -> None:
         """Pass a client's response to a request of the broker on to it. Drop it if the broker sent no such request."""
-        ticket = channel.answered(opaque)
+        ticket = channel.pop_ticket(opaque)
         if ticket is None:
             self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
         elif self._broker is not None:
             answered = PushAnswered(ticket, code, remark, header_json.ext_fields(ext) or None, body)
-            self._gate.submit(self._broker, NoticeCall(channel, "PushAnswered"), answered)
+            self._gate.submit(self._broker, EventCall(channel, "PushAnswered"), answered)
 
-    def _denied(self, broker: BrokerNode, request: "_Request", version: int) -> AccessDenied | None:
+    def _access_denial(self, broker: BrokerNode, request: "_ReceivedRequest", version: int) -> AccessDenied | None:
         """Return the reason why a broker denies a request. A name server checks no credentials."""
         if self._owner(request.code) is not broker:
             return None
@@ -206,12 +212,14 @@ class RemotingService:
         fields = header_json.ext_fields(dict(request.ext))
         rights, cluster = RIGHTS.get(code, no_rights), self.broker_config.broker_cluster_name
         try:
-            access.check(broker.access, asking, rights, ext=fields, body=request.body, version=version, cluster=cluster)
+            authorization.check(
+                broker.access, asking, rights, ext=fields, body=request.body, version=version, cluster=cluster
+            )
         except AccessDenied as denied:
             return denied
         return None
 
-    def _translated(
+    def _translate(
         self, served: "tuple[Processor, Node]", call: RemotingCall, ext: Mapping[str, Any], body: bytes
     ) -> Operation | None:
         """Return the operation of a request. If the request is malformed, refuse it and return None."""
@@ -220,37 +228,37 @@ class RemotingService:
             call.header = parsed = processor.header.parse(ext)
             return processor.translate(call, parsed, body)
         except EngineError as malformed:
-            request = _Request(call.channel, processor.code, call.opaque, call.oneway, ext, body)
+            request = _ReceivedRequest(call.channel, processor.code, call.opaque, call.oneway, ext, body)
             self._refuse(node, request, malformed)
         except Exception as bug:
             self.report_bug(bug)
-            request = _Request(call.channel, processor.code, call.opaque, call.oneway, ext, body)
+            request = _ReceivedRequest(call.channel, processor.code, call.opaque, call.oneway, ext, body)
             self._refuse(node, request, EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
         return None
 
-    def _refuse_unserved(self, request: "_Request", version: int) -> None:
+    def _refuse_unserved(self, request: "_ReceivedRequest", version: int) -> None:
         """Refuse a request code that is not served."""
-        refusal = self._unserved(request.code, version)
-        self._warn_of_wrong_port(request.channel, request.code)
+        refusal = self._unserved_error(request.code, version)
+        self._warn_wrong_port(request.channel, request.code)
         self._refuse(self._owner(request.code), request, refusal)
 
-    def _refuse(self, node: Node, request: "_Request", refusal: EngineError) -> None:
+    def _refuse(self, node: Node, request: "_ReceivedRequest", refusal: EngineError) -> None:
         """Journal a request that becomes no operation, and send its error response: code and remark, no ext fields."""
         code = request.code
         label = RequestCode(code).name if code in _KNOWN_CODES else str(code)
         raw = RawRequest.of(((str(name), str(value)) for name, value in request.ext.items()), len(request.body))
         self._gate.refused(node.name, request.channel.channel_id, label, raw, outcome=refusal)
         if not request.oneway:
-            request.channel.send(answer(request.opaque, refusal.code, refusal.remark))
+            request.channel.send(encode_response(request.opaque, refusal.code, refusal.remark))
 
-    def _warn_of_wrong_port(self, channel: RemotingChannel, code: int) -> None:
+    def _warn_wrong_port(self, channel: RemotingChannel, code: int) -> None:
         processor = PROCESSORS.get(code)
         if processor is None:
             return
         to_name_server = processor.role is Role.NAME_SERVER
         if (self._name_server if to_name_server else self._broker) is None:
             peer, local = channel.peer_address, channel.local_address
-            self._strangers.misdirected(processor.label, peer, local, to_name_server=to_name_server)
+            self._wrong_port_warnings.warn_wrong_node(processor.label, peer, local, to_name_server=to_name_server)
 
     def _owner(self, code: int | None) -> Node:
         """Return the node that a request code is for, even if the code is unknown. None means that there is no code."""
@@ -262,23 +270,23 @@ class RemotingService:
         assert owner is not None, "a port serves a broker, a name server or both"
         return owner
 
-    def _unserved(self, code: int, client_version: int) -> EngineError:
+    def _unserved_error(self, code: int, client_version: int) -> EngineError:
         """Return the error response to a request code that is not served: GO_AWAY or REQUEST_CODE_NOT_SUPPORTED."""
         farewell = None if self._broker is None else self._broker.request_pools.farewell(client_version)
         if farewell is not None:
             return farewell
         remark = f" request type {code} not supported"
-        name = self._upcoming.get(code)
+        name = self._not_yet_emulated.get(code)
         if name is not None:
             remark += f": {name} is not emulated yet"
-            if code not in self._told:
-                self._told.add(code)
+            if code not in self._logged_codes:
+                self._logged_codes.add(code)
                 self.log(f"request code {code} {name} is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED")
         return EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Request:
+class _ReceivedRequest:
     """A request that is checked or refused before it becomes an operation."""
 
     channel: RemotingChannel
@@ -289,7 +297,7 @@ class _Request:
     body: bytes
 
 
-def _other_head(serialize_type: int, header: bytes) -> header_json.Head:
+def _read_other_head(serialize_type: int, header: bytes) -> header_json.Head:
     """Read a header that is not JSON. Raises ProtocolError."""
     command = frame.decode(serialize_type, header, b"")
     ext = command.ext_fields or {}

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from rocketmq_testkit.emulator.gate.effects import CloseConnection, Effect, Question
 
-from ..request import broker_requests as push
+from ..request import broker_requests
 
 
-class Numbers(Protocol):
+class PortCounters(Protocol):
     """The counters of a listening port."""
 
     def next_channel_id(self, peer: tuple[str, int], local: tuple[str, int], /) -> str:
@@ -30,10 +30,10 @@ class RemotingChannel:
     """
 
     __slots__ = (
-        "_awaited",
         "_close",
         "_collected",
-        "_numbers",
+        "_counters",
+        "_tickets",
         "_write",
         "active",
         "channel_id",
@@ -44,26 +44,26 @@ class RemotingChannel:
 
     def __init__(
         self,
-        numbers: Numbers,
+        counters: PortCounters,
         peer_address: tuple[str, int],
         local_address: tuple[str, int],
         write: Callable[[bytes], None],
         *,
         close: Callable[[], None] | None = None,
     ) -> None:
-        self._numbers = numbers
+        self._counters = counters
         self._write = write
         self._close = close
         self._collected: list[bytes] | None = None
-        self._awaited: dict[int, int] = {}
-        self.channel_id = numbers.next_channel_id(peer_address, local_address)
+        self._tickets: dict[int, int] = {}
+        self.channel_id = counters.next_channel_id(peer_address, local_address)
         self.peer_address = peer_address
         self.remote_address = peer_address
         self.local_address = local_address
         self.active = True
 
     def send(self, frame: bytes) -> None:
-        """Write a frame, or collect it between `collect` and `flush`."""
+        """Write a frame, or collect it between `start_collecting` and `flush`."""
         if self._collected is not None:
             self._collected.append(frame)
         elif self.active:
@@ -77,16 +77,16 @@ class RemotingChannel:
             if self._close is not None:
                 self._close()
             return
-        opaque = self._numbers.next_opaque()
+        opaque = self._counters.next_opaque()
         if isinstance(effect, Question):
-            self._awaited[opaque] = effect.ticket
-        self.send(push.encode(opaque, effect))
+            self._tickets[opaque] = effect.ticket
+        self.send(broker_requests.encode_effect(opaque, effect))
 
-    def answered(self, opaque: int) -> int | None:
+    def pop_ticket(self, opaque: int) -> int | None:
         """Return the ticket of the request to which a client responds. None if no request has this opaque."""
-        return self._awaited.pop(opaque, None)
+        return self._tickets.pop(opaque, None)
 
-    def collect(self) -> None:
+    def start_collecting(self) -> None:
         """Start collecting frames instead of writing them."""
         self._collected = []
 

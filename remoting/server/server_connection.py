@@ -3,7 +3,7 @@
 from ..wire.errors import ProtocolError
 from ..wire.frame import FrameSplitter
 from ..wire.proxy_protocol import ProxyPrologue
-from .dispatcher import RemotingService
+from .dispatcher import RemotingDispatcher
 from .server_channel import RemotingChannel
 
 _FIRST_BYTES = 32
@@ -17,9 +17,9 @@ class ServerConnection:
     connection.
     """
 
-    def __init__(self, service: RemotingService, channel: RemotingChannel) -> None:
+    def __init__(self, dispatcher: RemotingDispatcher, channel: RemotingChannel) -> None:
         self.channel = channel
-        self._service = service
+        self._dispatcher = dispatcher
         self._splitter = FrameSplitter()
         self._prologue: ProxyPrologue | None = ProxyPrologue()
         self._first = b""
@@ -29,11 +29,11 @@ class ServerConnection:
 
         Returns False if they are not the remoting protocol; the connection must then be closed.
         """
-        channel, handle = self.channel, self._service.handle
-        channel.collect()
+        channel, handle = self.channel, self._dispatcher.handle
+        channel.start_collecting()
         try:
             if self._prologue is not None:
-                rest = self._begin(data)
+                rest = self._read_prologue(data)
                 if rest is None:
                     return True
                 data = rest
@@ -41,21 +41,21 @@ class ServerConnection:
             for serialize_type, header, body in self._splitter.feed(data):
                 handle(channel, serialize_type, header, body)
         except ProtocolError as error:
-            self._service.unreadable(channel, str(error), self._first)
+            self._dispatcher.report_unreadable(channel, str(error), self._first)
             return False
         except Exception as bug:
-            self._service.report_bug(bug)
-            self._service.unreadable(channel, f"{type(bug).__name__}: {bug}", b"")
+            self._dispatcher.report_bug(bug)
+            self._dispatcher.report_unreadable(channel, f"{type(bug).__name__}: {bug}", b"")
             return False
         finally:
             channel.flush()
         return True
 
     def closed(self) -> None:
-        """Notify the service that the connection was closed."""
-        self._service.closed(self.channel)
+        """Notify the dispatcher that the connection was closed."""
+        self._dispatcher.closed(self.channel)
 
-    def _begin(self, data: bytes) -> bytes | None:
+    def _read_prologue(self, data: bytes) -> bytes | None:
         prologue = self._prologue
         assert prologue is not None
         rest = prologue.feed(data)

@@ -14,20 +14,14 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from ..request.call import BrokerAddress
-from .dispatcher import BrokerNode, Log, RemotingService, Strangers
+from .dispatcher import BrokerNode, Log, RemotingDispatcher, WrongPortWarnings
 from .server_channel import RemotingChannel
 from .server_connection import ServerConnection
 
 IDLE_SECONDS = 120
 
 
-class Engine(Shape):
-    """The engine, as far as this layer uses it."""
-
-    gate: Gate
-
-
-class Timer(Shape):
+class DelayedCall(Shape):
     """Twisted's IDelayedCall."""
 
     def active(self) -> bool: ...
@@ -35,12 +29,12 @@ class Timer(Shape):
     def cancel(self) -> None: ...
 
 
-class Clock(Shape):
+class ReactorTime(Shape):
     """Twisted's IReactorTime."""
 
     def seconds(self) -> float: ...
 
-    def callLater(self, delay: float, action: Callable[[], None], /) -> Timer: ...
+    def callLater(self, delay: float, action: Callable[[], None], /) -> DelayedCall: ...
 
 
 class Transport(Shape):
@@ -76,19 +70,19 @@ class RemotingServerProtocol(Protocol):
         self.factory = factory
         self._connection: ServerConnection | None = None
         self._last_used = 0.0
-        self._idle_check: Timer | None = None
+        self._idle_check: DelayedCall | None = None
         self._closing = False
 
     def connectionMade(self) -> None:  # Twisted's name
         transport = self._transport
         channel = RemotingChannel(
-            self.factory.service,
+            self.factory.dispatcher,
             _endpoint(transport.getPeer()),
             _endpoint(transport.getHost()),
             self._write,
             close=self.close,
         )
-        self._connection = ServerConnection(self.factory.service, channel)
+        self._connection = ServerConnection(self.factory.dispatcher, channel)
         self._used()
         if self.factory.clock is not None:
             self._idle_check = self.factory.clock.callLater(IDLE_SECONDS, self._check_idle)
@@ -168,7 +162,7 @@ class RemotingServerFactory(Factory):
     - `broker_address` returns the address of a broker for a client.
     - `tick` runs before received bytes are handled, and advances the engine's time to now.
     - `log` is called with one line at a time.
-    - `strangers` warns about clients that connect to the wrong port.
+    - `wrong_port_warnings` warns about clients that connect to the wrong port.
     - `clock` is the reactor, which closes idle connections. Without it they stay open.
     """
 
@@ -177,24 +171,24 @@ class RemotingServerFactory(Factory):
     def __init__(
         self,
         *,
-        engine: Engine,
+        gate: Gate,
         broker: BrokerNode | None,
         name_server: Node | None,
         broker_address: BrokerAddress,
         tick: Callable[[], None],
         log: Log,
-        clock: Clock | None = None,
-        strangers: Strangers | None = None,
+        clock: ReactorTime | None = None,
+        wrong_port_warnings: WrongPortWarnings | None = None,
     ) -> None:
         if broker is None and name_server is None:
             raise ValueError("a remoting port needs a broker, a name server or both")
-        self.service = RemotingService(
-            gate=engine.gate,
+        self.dispatcher = RemotingDispatcher(
+            gate=gate,
             broker=broker,
             name_server=name_server,
             broker_address=broker_address,
             log=log,
-            strangers=strangers,
+            wrong_port_warnings=wrong_port_warnings,
         )
         self.tick = tick
         self.clock = clock

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rocketmq_testkit.conformance.outcomes.unserved import UNCOMPARED, UNSERVED, rows
 from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
-from rocketmq_testkit.remoting.request.broker_requests import PUSHED
+from rocketmq_testkit.remoting.request.broker_requests import CODE_OF_EFFECT
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request_code_page import served_codes
 
@@ -16,7 +16,7 @@ def test_every_code_that_is_not_served_has_its_reason() -> None:
     """Every request code that is not served is listed once with its reason; served codes are not listed."""
     listed = Counter(code for codes in UNSERVED for code in codes)
     elsewhere = codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM)
-    here = {*served_codes(), *PUSHED.values(), *elsewhere}
+    here = {*served_codes(), *CODE_OF_EFFECT.values(), *elsewhere}
     assert sorted(listed.elements()) == sorted(code for code in RequestCode if code not in here)
 
 

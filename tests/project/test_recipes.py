@@ -188,7 +188,7 @@ def test_each_driver_folder_is_in_the_registry() -> None:
 def test_no_list_by_code_or_rpc_stands_beside_the_tables() -> None:
     """Outside the declarations, no literal of `remoting/` and `grpc_v2/` is keyed by several request codes or RPCs.
 
-    The code of each effect (`PUSHED`) is the declaration of the requests that a broker sends.
+    The code of each effect (`CODE_OF_EFFECT`) is the declaration of the requests that a broker sends.
     """
     declarations = ("remoting/processors/", "remoting/request/request_code.py", "remoting/request/broker_requests.py")
     names = "|".join(rpc.name for rpc in services.RPCS)

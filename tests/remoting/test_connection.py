@@ -18,7 +18,7 @@ from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, OffsetRes
 from rocketmq_testkit.emulator.operations.send import EndTransaction
 from rocketmq_testkit.remoting.processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
 from rocketmq_testkit.remoting.processors.unserved import UNSERVED, Reason, by_code, codes_with
-from rocketmq_testkit.remoting.request.broker_requests import PUSHED
+from rocketmq_testkit.remoting.request.broker_requests import CODE_OF_EFFECT
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request.request_table import NoHeader, RequestTable, Role, join
 from rocketmq_testkit.remoting.request.required_rights import no_rights
@@ -202,7 +202,7 @@ def test_a_name_server_is_not_told_of_lost_connections() -> None:
 def test_channels_are_told_apart() -> None:
     """Channels have different ids, even if a port number is reused."""
     port, _ = recording()
-    first, second = Peer(port.service, 5), Peer(port.service, 5)
+    first, second = Peer(port.dispatcher, 5), Peer(port.dispatcher, 5)
     assert first.channel.channel_id != second.channel.channel_id
 
 
@@ -329,7 +329,7 @@ def test_a_declaration_without_rights_is_refused() -> None:
 
 def test_codes_to_clients_are_those_that_a_broker_sends() -> None:
     """Each code that is declared as one to clients is sent for an effect of the engine, unless it is served as well."""
-    assert set(codes_with(Reason.TO_CLIENTS)) == set(PUSHED.values()) - set(PROCESSORS)
+    assert set(codes_with(Reason.TO_CLIENTS)) == set(CODE_OF_EFFECT.values()) - set(PROCESSORS)
 
 
 def test_name_server_codes_are_not_for_brokers() -> None:
@@ -369,7 +369,7 @@ def test_a_bug_in_reading_costs_its_connection_only(monkeypatch: pytest.MonkeyPa
     """An unexpected exception while a request is read is logged and closes only its connection."""
     port, _ = recording()
     bad, good = port.peer(), port.peer()
-    monkeypatch.setattr(port.service, "_unserved", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(port.dispatcher, "_unserved_error", lambda *arguments: 1 / 0)
     assert not bad.connection.received(frame.encode(RemotingCommand(9999)))
     assert "ZeroDivisionError" in port.log[0]
     assert good.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET).code == 0

@@ -37,7 +37,7 @@ class Server:
         self.log: list[str] = []
         self.ticks = 0
         self.factory = RemotingServerFactory(
-            engine=self.engine,
+            gate=self.engine.gate,
             broker=self.engine.brokers[0],
             name_server=self.engine.name_server,
             broker_address=lambda name, broker_id, channel: "127.0.0.1:1",
@@ -217,7 +217,7 @@ def test_a_port_needs_a_node() -> None:
     engine = Engine()
     with pytest.raises(ValueError, match="broker, a name server or both"):
         RemotingServerFactory(
-            engine=engine,
+            gate=engine.gate,
             broker=None,
             name_server=None,
             broker_address=lambda name, broker_id, channel: "",

@@ -57,8 +57,10 @@ class SocketPort:
         accepted, _ = self._listener.accept()
         if self._tls is not None:
             accepted = self._tls.wrap_socket(accepted, server_side=True)
-        channel = RemotingChannel(self._port.service, accepted.getpeername(), accepted.getsockname(), accepted.sendall)
-        selector.register(accepted, selectors.EVENT_READ, ServerConnection(self._port.service, channel))
+        channel = RemotingChannel(
+            self._port.dispatcher, accepted.getpeername(), accepted.getsockname(), accepted.sendall
+        )
+        selector.register(accepted, selectors.EVENT_READ, ServerConnection(self._port.dispatcher, channel))
 
     def _read(self, selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
         connection: ServerConnection = key.data

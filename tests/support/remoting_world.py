@@ -1,4 +1,4 @@
-"""A remoting port without a socket: an engine, its service, and clients that exchange frames with it."""
+"""A remoting port without a socket: an engine, its dispatcher, and clients that exchange frames with it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request.request_table import Role
-from rocketmq_testkit.remoting.server.dispatcher import BrokerNode, RemotingService
+from rocketmq_testkit.remoting.server.dispatcher import BrokerNode, RemotingDispatcher
 from rocketmq_testkit.remoting.server.server_channel import RemotingChannel
 from rocketmq_testkit.remoting.server.server_connection import ServerConnection
 from rocketmq_testkit.remoting.wire import frame
@@ -68,10 +68,10 @@ class RecordingNode:
 class Peer:
     """A client's end of one connection, in memory."""
 
-    def __init__(self, service: RemotingService, port: int = 50000, address: str = "10.0.0.7") -> None:
+    def __init__(self, dispatcher: RemotingDispatcher, port: int = 50000, address: str = "10.0.0.7") -> None:
         self.written: list[bytes] = []
-        self.channel = RemotingChannel(service, (address, port), LOCAL, self.written.append)
-        self.connection = ServerConnection(service, self.channel)
+        self.channel = RemotingChannel(dispatcher, (address, port), LOCAL, self.written.append)
+        self.connection = ServerConnection(dispatcher, self.channel)
         self._splitter = frame.FrameSplitter()
         self._opaque = 0
 
@@ -116,7 +116,7 @@ class Port:
         self.log: list[str] = []
         if broker is None and name_server is None:
             broker, name_server = self.engine.brokers[0], self.engine.name_server
-        self.service = RemotingService(
+        self.dispatcher = RemotingDispatcher(
             gate=self.engine.gate,
             broker=broker,
             name_server=name_server,
@@ -127,7 +127,7 @@ class Port:
 
     def peer(self) -> Peer:
         """Open a connection."""
-        return Peer(self.service, next(self._ports))
+        return Peer(self.dispatcher, next(self._ports))
 
 
 def create(peer: Peer, topic: str, queues: int = 1, perm: int = 6) -> None:

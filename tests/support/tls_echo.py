@@ -13,7 +13,7 @@ from rocketmq_testkit.fixtures.network.certificates import Authority
 from rocketmq_testkit.fixtures.network.route_address import Reach
 from rocketmq_testkit.fixtures.network.tls_by_first_byte import Contexts, TlsSettings, TwoFacedFactory
 from rocketmq_testkit.fixtures.warnings.warnings import Warnings
-from rocketmq_testkit.fixtures.warnings.wrong_ports import Door, DoorKeeper, Strangers
+from rocketmq_testkit.fixtures.warnings.wrong_ports import Door, DoorKeeper, WrongPortDetector
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
@@ -56,7 +56,7 @@ class EchoFactory(Factory):
 
 def door_keeper(log: Callable[[str], None]) -> DoorKeeper:
     """Return the door keeper of a port that belongs to no emulator."""
-    return DoorKeeper(Strangers(Reach("127.0.0.1", Advertised()), Warnings(log)), Door.REMOTING)
+    return DoorKeeper(WrongPortDetector(Reach("127.0.0.1", Advertised()), Warnings(log)), Door.REMOTING)
 
 
 class EchoServer:
