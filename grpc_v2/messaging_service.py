@@ -17,7 +17,7 @@ from .proxy.sessions import SessionChannel
 from .transport import GrpcMethod
 from .transport.grpc.call import ConnectionFacts
 from .transport.grpc.health import HealthService, ServingStatus
-from .transport.grpc.refused import RefusedCall
+from .transport.grpc.refused_calls import RefusedCall
 
 
 class MessagingService:
@@ -52,7 +52,7 @@ class MessagingService:
         """Return a snapshot of the proxy's counters, by the name of each group of counters."""
         return {RECEIVE: self.clients.polls.metrics()}
 
-    def refused(self, facts: ConnectionFacts, call: RefusedCall) -> None:
+    def journal_refused(self, facts: ConnectionFacts, call: RefusedCall) -> None:
         """Journal a call or a connection that the transport rejected."""
         head = call.head
         self._tick()

@@ -22,7 +22,7 @@ from zope.interface import implementer
 from .grpc.call import ConnectionFacts
 from .grpc.deadlines import Deadlines
 from .grpc.method import GrpcMethod
-from .grpc.refused import CallContext, OnRefused, ignore_refused
+from .grpc.refused_calls import CallContext, OnRefused, ignore_refused
 from .grpc.session import GrpcSession
 from .http2.connection import Http2Connection
 from .http2.errors import ErrorCode
@@ -30,15 +30,15 @@ from .http2.limits import Limits
 from .http2.stream import Closing
 
 _FIRST_BYTES: Final = 32
-TurnedAway = Callable[[tuple[str, int], tuple[str, int], bytes], bool]
+WarnOtherProtocol = Callable[[tuple[str, int], tuple[str, int], bytes], bool]
 _LOGGER: Final = logging.getLogger("rocketmq_testkit.grpc_v2.transport")
 
 
-def _nobody_turned_away(_peer: tuple[str, int], _local: tuple[str, int], _first: bytes) -> bool:
+def _no_warning(_peer: tuple[str, int], _local: tuple[str, int], _first: bytes) -> bool:
     return False
 
 
-class Timer(Protocol):
+class DelayedCall(Protocol):
     """A delayed call."""
 
     def getTime(self) -> float:
@@ -48,14 +48,14 @@ class Timer(Protocol):
         """Cancel the call."""
 
 
-class Clock(Protocol):
+class ReactorTime(Protocol):
     """The time-keeping part of a reactor (IReactorTime, in a form that type checkers understand)."""
 
     def seconds(self) -> float:
         """Return the current time."""
 
     # Any: the arguments of the callable.
-    def callLater(self, delay: float, callable: Callable[..., Any], *args: Any, **kwargs: Any) -> Timer:  # noqa: A002  # Twisted's name
+    def callLater(self, delay: float, callable: Callable[..., Any], *args: Any, **kwargs: Any) -> DelayedCall:  # noqa: A002  # Twisted's name
         """Call `callable` after `delay` seconds."""
 
 
@@ -115,7 +115,7 @@ class GrpcServerProtocol(protocol.Protocol):
         factory.opened(self)
         self._connection.open()
         if factory.stopping:
-            self.cut()
+            self.close_now()
         self._flush()
 
     def dataReceived(self, data: bytes) -> None:
@@ -132,21 +132,21 @@ class GrpcServerProtocol(protocol.Protocol):
             bugs.note(report)
             self._output.go_away(ErrorCode.INTERNAL_ERROR)
             self._output.close(Closing.AFTER_OUTPUT)
-        if self._session.settle(now):
+        if self._session.register_deadlines(now):
             factory.watch_deadlines()
         self._flush()
 
     def connectionLost(self, reason: Failure = protocol.connectionDone) -> None:
         """Cancel every open call, because its client has disconnected."""
         self._closed = True
-        self._connection.lost(reason.getErrorMessage())
+        self._connection.connection_lost(reason.getErrorMessage())
         self.factory.closed(self)
 
     def drain(self) -> None:
         """Send GOAWAY to the client, and close after its calls are complete."""
         self._output.drain()
 
-    def cut(self) -> None:
+    def close_now(self) -> None:
         """Close now, even with open calls."""
         self._output.go_away(ErrorCode.NO_ERROR)
         self._output.close(Closing.AFTER_OUTPUT)
@@ -209,8 +209,10 @@ class GrpcServerProtocol(protocol.Protocol):
         if self._closed:
             return
         self._closed = True
-        turned_away = self.factory.turned_away
-        if self._output.failure is not None and not turned_away(self._facts.peer, self._facts.local, self._first):
+        warn_other_protocol = self.factory.warn_other_protocol
+        if self._output.failure is not None and not warn_other_protocol(
+            self._facts.peer, self._facts.local, self._first
+        ):
             self.factory.log(f"gRPC connection from {self._peer()} closed: {self._output.failure}")
         if closing is Closing.ABORT:
             transport.abortConnection()
@@ -234,8 +236,8 @@ class GrpcServerFactory(protocol.Factory):
     - `max_message_bytes` sets the most common limit without a `limits` object.
     - `clock` is the reactor in use.
     - `on_refused` is called with each call that ends without a response of its handler.
-    - `turned_away` is called with both ends and the first bytes of a failed connection. It returns True if it has
-      warned about a client that speaks another protocol. The connection is then not logged.
+    - `warn_other_protocol` is called with both ends and the first bytes of a failed connection. It returns True if it
+      has warned about a client that speaks another protocol. The connection is then not logged.
     """
 
     noisy = False
@@ -244,10 +246,10 @@ class GrpcServerFactory(protocol.Factory):
         self,
         methods: Iterable[GrpcMethod],
         *,
-        clock: Clock,
+        clock: ReactorTime,
         log: Callable[[str], None] = _LOGGER.warning,
         on_refused: OnRefused = ignore_refused,
-        turned_away: TurnedAway = _nobody_turned_away,
+        warn_other_protocol: WarnOtherProtocol = _no_warning,
         max_message_bytes: int | None = None,
         limits: Limits | None = None,
     ) -> None:
@@ -263,13 +265,13 @@ class GrpcServerFactory(protocol.Factory):
         self.clock = clock
         self.log = log
         self.on_refused = on_refused
-        self.turned_away = turned_away
+        self.warn_other_protocol = warn_other_protocol
         self.deadlines = Deadlines()
         self.connections: set[GrpcServerProtocol] = set()
-        self._timer: Timer | None = None
-        self._grace: Timer | None = None
+        self._deadline_timer: DelayedCall | None = None
+        self._grace_timer: DelayedCall | None = None
         # Pending results of `shutdown`. Not empty after the first call of it.
-        self._stopped: list[Deferred[None]] = []
+        self._shutdown_results: list[Deferred[None]] = []
 
     def buildProtocol(self, addr: IAddress | None) -> protocol.Protocol:
         """Return a protocol for an accepted connection. After `shutdown` it closes at once."""
@@ -282,17 +284,17 @@ class GrpcServerFactory(protocol.Factory):
         must stop listening first. A further call replaces the grace period of the previous one.
         """
         stopped: Deferred[None] = Deferred()
-        self._stopped.append(stopped)
-        if self._grace is not None:
-            self._grace.cancel()
-            self._grace = None
+        self._shutdown_results.append(stopped)
+        if self._grace_timer is not None:
+            self._grace_timer.cancel()
+            self._grace_timer = None
         if grace_s > 0:
-            self._grace = self.clock.callLater(grace_s, self._cut_all)
+            self._grace_timer = self.clock.callLater(grace_s, self._close_all_now)
             for connection in list(self.connections):
                 connection.drain()
         else:
-            self._cut_all()
-        self._settle_shutdown()
+            self._close_all_now()
+        self._finish_shutdown()
         return stopped
 
     def abort_connections(self) -> None:
@@ -303,7 +305,7 @@ class GrpcServerFactory(protocol.Factory):
     @property
     def stopping(self) -> bool:
         """True if new connections are closed at once."""
-        return bool(self._stopped)
+        return bool(self._shutdown_results)
 
     def opened(self, connection: GrpcServerProtocol) -> None:
         """Add a connection."""
@@ -312,38 +314,38 @@ class GrpcServerFactory(protocol.Factory):
     def closed(self, connection: GrpcServerProtocol) -> None:
         """Remove a connection."""
         self.connections.discard(connection)
-        self._settle_shutdown()
+        self._finish_shutdown()
 
     def watch_deadlines(self) -> None:
         """Schedule a call of the clock at the next deadline."""
         due = self.deadlines.next_due
         if due is None:
             return
-        timer = self._timer
+        timer = self._deadline_timer
         if timer is not None:
             if timer.getTime() <= due:
                 return
             timer.cancel()
-        self._timer = self.clock.callLater(max(due - self.clock.seconds(), 0.0), self._expire)
+        self._deadline_timer = self.clock.callLater(max(due - self.clock.seconds(), 0.0), self._expire)
 
     def _expire(self) -> None:
-        self._timer = None
+        self._deadline_timer = None
         self.deadlines.expire(self.clock.seconds())
         self.watch_deadlines()
 
-    def _cut_all(self) -> None:
-        self._grace = None
+    def _close_all_now(self) -> None:
+        self._grace_timer = None
         for connection in list(self.connections):
-            connection.cut()
+            connection.close_now()
 
-    def _settle_shutdown(self) -> None:
-        if not self._stopped or self.connections:
+    def _finish_shutdown(self) -> None:
+        if not self._shutdown_results or self.connections:
             return
-        for timer in (self._timer, self._grace):
+        for timer in (self._deadline_timer, self._grace_timer):
             if timer is not None:
                 timer.cancel()
-        self._timer = self._grace = None
-        for stopped in self._stopped:
+        self._deadline_timer = self._grace_timer = None
+        for stopped in self._shutdown_results:
             if not stopped.called:
                 stopped.callback(None)
 

@@ -13,8 +13,8 @@ from typing import Final
 from ..http2.errors import ErrorCode
 from ..http2.frames import DATA, frame_head
 from ..http2.header_blocks import encode_block
-from ..http2.stream import Closing, Output, Stream
-from .answers import OPENING
+from ..http2.stream import Closing, Http2Stream, Output
+from .response_headers import RESPONSE_HEADERS
 
 
 class Abort(Enum):
@@ -37,7 +37,7 @@ class AbortTarget:
     """The stream to break, and its connection's output. `opened` is True if the response has started."""
 
     output: Output
-    stream: Stream
+    stream: Http2Stream
     opened: bool
     # The requested HTTP/2 error code.
     code: int | None
@@ -79,7 +79,7 @@ def wrong_trailers(target: AbortTarget) -> None:
 
 def _open(target: AbortTarget) -> None:
     if not target.opened:
-        target.output.send_headers(target.stream, OPENING.block)
+        target.output.send_headers(target.stream, RESPONSE_HEADERS.block)
 
 
 ABORTS: Final[dict[Abort, Callable[[AbortTarget], None]]] = {
@@ -90,5 +90,5 @@ ABORTS: Final[dict[Abort, Callable[[AbortTarget], None]]] = {
     Abort.STALL: stall,
     Abort.WRONG_TRAILERS: wrong_trailers,
 }
-ENDING: Final = frozenset({Abort.RESET_STREAM, Abort.RESET_CONNECTION, Abort.HALF_FRAME, Abort.WRONG_TRAILERS})
+ENDS_CALL: Final = frozenset({Abort.RESET_STREAM, Abort.RESET_CONNECTION, Abort.HALF_FRAME, Abort.WRONG_TRAILERS})
 """Faults after which nothing can be sent on the call."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..http2.request_head import RequestHead
-from ..http2.stream import Stream
-from .aborts import ABORTS, ENDING, Abort, AbortTarget
-from .answers import OK_TRAILERS, OPENING, opening, trailers, trailers_only
+from ..http2.stream import Http2Stream
+from .aborts import ABORTS, ENDS_CALL, Abort, AbortTarget
 from .metadata import Metadata, decode_binary
+from .response_headers import OK_TRAILERS, RESPONSE_HEADERS, response_headers, trailers, trailers_only
 
 __all__ = ["Abort", "ConnectionFacts", "ServerCall"]
 
@@ -45,7 +45,7 @@ class ServerCall:
         "opened",
     )
 
-    def __init__(self, stream: Stream, head: RequestHead, facts: ConnectionFacts, deadline_ms: int | None) -> None:
+    def __init__(self, stream: Http2Stream, head: RequestHead, facts: ConnectionFacts, deadline_ms: int | None) -> None:
         self._stream = stream
         self._head = head
         self._facts = facts
@@ -110,7 +110,7 @@ class ServerCall:
             return
         if self.opened:
             raise RuntimeError(f"{self.path}: initial metadata after the answer was opened")
-        block = opening(metadata)
+        block = response_headers(metadata)
         self.opened = True
         self._stream.output.send_headers(self._stream, block)
 
@@ -121,7 +121,7 @@ class ServerCall:
         output = self._stream.output
         if not self.opened:
             self.opened = True
-            output.send_headers(self._stream, OPENING.block)
+            output.send_headers(self._stream, RESPONSE_HEADERS.block)
         output.send_data(self._stream, b"\0" + len(message).to_bytes(4, "big") + message)
 
     def reply(self, message: bytes) -> None:
@@ -134,7 +134,7 @@ class ServerCall:
             return
         stream = self._stream
         self._close()
-        stream.output.respond(stream, OPENING, b"\0" + len(message).to_bytes(4, "big"), message, OK_TRAILERS)
+        stream.output.respond(stream, RESPONSE_HEADERS, b"\0" + len(message).to_bytes(4, "big"), message, OK_TRAILERS)
 
     def finish(self, status: int = 0, message: str = "", metadata: Metadata | None = None) -> None:
         """End the call with a gRPC status, a text for people, and trailing metadata."""
@@ -159,7 +159,7 @@ class ServerCall:
             return
         stream = self._stream
         opened = self.opened
-        if kind in ENDING:
+        if kind in ENDS_CALL:
             self._close()
         ABORTS[kind](AbortTarget(stream.output, stream, opened, code))
 

@@ -74,10 +74,10 @@ class HealthService:
 
     def _watch(self, call: ServerCall, request: Any) -> None:
         self._watchers[call] = request.service
-        call.on_cancel(lambda: self._forget(call))
+        call.on_cancel(lambda: self._remove_watcher(call))
         call.send(self._encode(self._status.get(request.service, ServingStatus.SERVICE_UNKNOWN)))
 
-    def _forget(self, call: ServerCall) -> None:
+    def _remove_watcher(self, call: ServerCall) -> None:
         del self._watchers[call]
 
     def _encode(self, status: ServingStatus) -> bytes:

@@ -24,21 +24,23 @@ _METHOD: Final = "ServerReflectionInfo"
 
 def _describe() -> FileBuilder:
     builder = FileBuilder("rocketmq_testkit/transport/reflection.proto", "rocketmq_testkit.transport.reflection")
-    asked = "message_request"
+    request_oneof = "message_request"
     request = builder.message("ServerReflectionRequest").field(1, "host", STRING)
-    request.field(3, "file_by_filename", STRING, oneof=asked)
-    request.field(4, "file_containing_symbol", STRING, oneof=asked)
-    request.field(5, "file_containing_extension", MESSAGE, type_name="ExtensionRequest", oneof=asked)
-    request.field(6, "all_extension_numbers_of_type", STRING, oneof=asked)
-    request.field(7, "list_services", STRING, oneof=asked)
+    request.field(3, "file_by_filename", STRING, oneof=request_oneof)
+    request.field(4, "file_containing_symbol", STRING, oneof=request_oneof)
+    request.field(5, "file_containing_extension", MESSAGE, type_name="ExtensionRequest", oneof=request_oneof)
+    request.field(6, "all_extension_numbers_of_type", STRING, oneof=request_oneof)
+    request.field(7, "list_services", STRING, oneof=request_oneof)
     builder.message("ExtensionRequest").field(1, "containing_type", STRING).field(2, "extension_number", INT32)
-    told = "message_response"
+    response_oneof = "message_response"
     response = builder.message("ServerReflectionResponse").field(1, "valid_host", STRING)
     response.field(2, "original_request", MESSAGE, type_name="ServerReflectionRequest")
-    response.field(4, "file_descriptor_response", MESSAGE, type_name="FileDescriptorResponse", oneof=told)
-    response.field(5, "all_extension_numbers_response", MESSAGE, type_name="ExtensionNumberResponse", oneof=told)
-    response.field(6, "list_services_response", MESSAGE, type_name="ListServiceResponse", oneof=told)
-    response.field(7, "error_response", MESSAGE, type_name="ErrorResponse", oneof=told)
+    response.field(4, "file_descriptor_response", MESSAGE, type_name="FileDescriptorResponse", oneof=response_oneof)
+    response.field(
+        5, "all_extension_numbers_response", MESSAGE, type_name="ExtensionNumberResponse", oneof=response_oneof
+    )
+    response.field(6, "list_services_response", MESSAGE, type_name="ListServiceResponse", oneof=response_oneof)
+    response.field(7, "error_response", MESSAGE, type_name="ErrorResponse", oneof=response_oneof)
     builder.message("FileDescriptorResponse").field(1, "file_descriptor_proto", BYTES, repeated=True)
     numbers = builder.message("ExtensionNumberResponse").field(1, "base_type_name", STRING)
     numbers.field(2, "extension_number", INT32, repeated=True)
@@ -104,10 +106,10 @@ class ReflectionService:
         ]
 
     def _serve(self, call: ServerCall, _: None) -> None:
-        call.on_message = lambda request: call.send(self._answer(request).SerializeToString())
+        call.on_message = lambda request: call.send(self._respond(request).SerializeToString())
         call.on_half_close = call.finish
 
-    def _answer(self, request: Any) -> Any:
+    def _respond(self, request: Any) -> Any:
         response = self._response(valid_host=request.host, original_request=request)
         try:
             self._fill(response, request, request.WhichOneof("message_request"))
@@ -116,21 +118,21 @@ class ReflectionService:
             response.error_response.error_message = "nothing of that name is known"
         return response
 
-    def _fill(self, response: Any, request: Any, asked: str | None) -> None:
-        if asked == "list_services":
+    def _fill(self, response: Any, request: Any, kind: str | None) -> None:
+        if kind == "list_services":
             for name in self._services:
                 response.list_services_response.service.add(name=name)
-        elif asked == "file_by_filename":
+        elif kind == "file_by_filename":
             self._fill_files(response, request.file_by_filename)
-        elif asked == "file_containing_symbol":
+        elif kind == "file_containing_symbol":
             self._fill_files(response, self._symbols[request.file_containing_symbol.removeprefix(".")])
-        elif asked == "file_containing_extension":
+        elif kind == "file_containing_extension":
             extended = self._pool.FindMessageTypeByName(request.file_containing_extension.containing_type)
             number = request.file_containing_extension.extension_number
             # The type stubs of protobuf lack the file of a field.
             extension: Any = self._pool.FindExtensionByNumber(extended, number)
             self._fill_files(response, extension.file.name)
-        elif asked == "all_extension_numbers_of_type":
+        elif kind == "all_extension_numbers_of_type":
             extended = self._pool.FindMessageTypeByName(request.all_extension_numbers_of_type)
             numbers = response.all_extension_numbers_response
             numbers.base_type_name = extended.full_name

@@ -11,13 +11,13 @@ from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 
 from ..http2.errors import ErrorCode
 from ..http2.request_head import RequestHead
-from ..http2.stream import Stream
-from ..http2.stream_table import State
-from .answers import plain_text_opening, trailers, trailers_only
+from ..http2.stream import Http2Stream
+from ..http2.stream_table import StreamState
 from .call import ServerCall
 from .messages import PREFIX_BYTES, MessageReader
 from .method import GrpcMethod
-from .refused import CallContext
+from .refused_calls import CallContext
+from .response_headers import plain_text_headers, trailers, trailers_only
 from .status import StatusCode, StatusError
 
 
@@ -28,7 +28,7 @@ class CallRequest:
 
     def __init__(  # noqa: PLR0917  # made for each call: keywords would cost it time
         self,
-        stream: Stream,
+        stream: Http2Stream,
         head: RequestHead,
         method: GrpcMethod,
         context: CallContext,
@@ -48,9 +48,9 @@ class CallRequest:
     def done(self) -> bool:
         """True if the stream has ended."""
         state = self._stream.state
-        return state is not State.OPEN and state is not State.HALF_CLOSED_REMOTE
+        return state is not StreamState.OPEN and state is not StreamState.HALF_CLOSED_REMOTE
 
-    def lost(self, reason: str) -> None:
+    def client_lost(self, reason: str) -> None:
         """Cancel the handler's call, because its client has disconnected."""
         if self.call is not None:
             for callback in self.call.cancel():
@@ -63,8 +63,8 @@ class CallRequest:
             return
         opened = call is not None and call.opened
         expired = StatusCode.DEADLINE_EXCEEDED
-        self._context.refused(self.head, expired, expired.name, f"no answer within {self.timeout_ms} ms")
-        self.lost("the deadline has passed")
+        self._context.report_refused(self.head, expired, expired.name, f"no answer within {self.timeout_ms} ms")
+        self.client_lost("the deadline has passed")
         if opened:
             # Messages may wait for credit that no longer arrives, and a regular end would wait behind them.
             self._stream.output.reset_stream(self._stream, ErrorCode.CANCEL)
@@ -101,7 +101,7 @@ class CallRequest:
         call = self.call
         if call is not None and call.finished:
             return
-        self._context.refused(self.head, error.status, error.status.name, error.text)
+        self._context.report_refused(self.head, error.status, error.status.name, error.text)
         if call is None:
             self._stream.output.send_end(self._stream, trailers_only(error.status, error.text, None))
         else:
@@ -197,22 +197,22 @@ class HttpRefusal:
 
     __slots__ = ("_http_status", "_stream", "_text")
 
-    def __init__(self, stream: Stream, http_status: HTTPStatus, text: str) -> None:
+    def __init__(self, stream: Http2Stream, http_status: HTTPStatus, text: str) -> None:
         self._stream = stream
         self._http_status = http_status
         self._text = text
 
     def report(self, context: CallContext, head: RequestHead) -> None:
         """Report the rejected request."""
-        context.refused(head, self._http_status, self._http_status.name, self._text)
+        context.report_refused(head, self._http_status, self._http_status.name, self._text)
 
     def data(self, payload: bytes | memoryview, ended: bool) -> None:
         """Discard the body and respond at its end."""
         if ended:
             output = self._stream.output
-            output.send_headers(self._stream, plain_text_opening(str(int(self._http_status))))
+            output.send_headers(self._stream, plain_text_headers(str(int(self._http_status))))
             output.send_data(self._stream, self._text.encode("utf-8"))
             output.send_end(self._stream, trailers(StatusCode.INTERNAL, self._text, None))
 
-    def lost(self, reason: str) -> None:
+    def client_lost(self, reason: str) -> None:
         """Do nothing: there is no handler to cancel."""

@@ -7,17 +7,17 @@ from http import HTTPStatus
 
 from ..http2.errors import ErrorCode
 from ..http2.request_head import RequestHead
-from ..http2.stream import Receiver, Stream
-from .answers import trailers_only
+from ..http2.stream import Http2Stream, Receiver
 from .deadlines import Deadlines
 from .metadata import parse_timeout
 from .method import GrpcMethod, MethodKind
-from .refused import CallContext
+from .refused_calls import CallContext
 from .requests import CallRequest, HttpRefusal, RequestStream, SingleRequest
+from .response_headers import trailers_only
 from .status import StatusCode, StatusError
 
 _ENCODINGS = frozenset({"identity", "gzip"})
-GRACE_SECONDS = 0.1
+DEADLINE_GRACE_SECONDS = 0.1
 """Time that a call is kept after its client's deadline, in seconds.
 
 A client that enforces its own deadline then reports the timeout itself, even on a busy machine, as with upstream's
@@ -28,7 +28,7 @@ proxy.
 class GrpcSession:
     """The gRPC layer of one connection. All connections of a server share `methods` and `deadlines`."""
 
-    __slots__ = ("_context", "_deadlines", "_fresh", "_methods")
+    __slots__ = ("_context", "_deadlines", "_methods", "_new_requests")
 
     def __init__(
         self,
@@ -39,10 +39,10 @@ class GrpcSession:
         self._methods = methods
         self._context = context
         self._deadlines = deadlines
-        # Requests with a timeout that arrived since the last `settle`.
-        self._fresh: list[CallRequest] = []
+        # Requests with a timeout that arrived since the last `register_deadlines`.
+        self._new_requests: list[CallRequest] = []
 
-    def begin(self, stream: Stream, head: RequestHead) -> Receiver | None:
+    def begin(self, stream: Http2Stream, head: RequestHead) -> Receiver | None:
         """Find the method of a request. A request that cannot be served gets its response here."""
         try:
             most = self._context.limits.max_header_list_bytes
@@ -55,35 +55,35 @@ class GrpcSession:
                 return not_grpc
             return self._begin(stream, head)
         except StatusError as error:
-            self._context.refused(head, error.status, error.status.name, error.text)
+            self._context.report_refused(head, error.status, error.status.name, error.text)
             block = trailers_only(error.status, error.text, None)
             stream.output.send_end(stream, block)
             return None
 
-    def broken(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
+    def failed(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
         """Report a stream that the connection reset. None is a stream without a request, or the connection itself.
 
         A call whose response is complete keeps its outcome.
         """
         head = receiver.head if isinstance(receiver, CallRequest) else None
-        self._context.refused(head, code, code.name, reason)
+        self._context.report_refused(head, code, code.name, reason)
 
-    def settle(self, now: float) -> bool:
+    def register_deadlines(self, now: float) -> bool:
         """Register deadlines of the new calls that are still pending. Returns True if there are any.
 
         `now` is in seconds.
         """
-        fresh = self._fresh
-        if not fresh:
+        new_requests = self._new_requests
+        if not new_requests:
             return False
-        waiting = [request for request in fresh if not request.done]
-        fresh.clear()
+        waiting = [request for request in new_requests if not request.done]
+        new_requests.clear()
         for request in waiting:
             if request.timeout_ms is not None:
-                self._deadlines.add(now + request.timeout_ms / 1000 + GRACE_SECONDS, request)
+                self._deadlines.add(now + request.timeout_ms / 1000 + DEADLINE_GRACE_SECONDS, request)
         return bool(waiting)
 
-    def _begin(self, stream: Stream, head: RequestHead) -> Receiver:
+    def _begin(self, stream: Http2Stream, head: RequestHead) -> Receiver:
         metadata = head.metadata
         method = self._methods.get(head.path)
         if method is None:
@@ -97,16 +97,16 @@ class GrpcSession:
         if method.kind is not MethodKind.BIDI:
             single = SingleRequest(stream, head, method, self._context, timeout_ms, gzip)
             if timeout_ms is not None:
-                self._fresh.append(single)
+                self._new_requests.append(single)
             return single
         request = RequestStream(stream, head, method, self._context, timeout_ms, gzip)
         if timeout_ms is not None:
-            self._fresh.append(request)
+            self._new_requests.append(request)
         request.begin()
         return request
 
 
-def _not_grpc(stream: Stream, head: RequestHead) -> HttpRefusal | None:
+def _not_grpc(stream: Http2Stream, head: RequestHead) -> HttpRefusal | None:
     content_type = head.metadata.get("content-type", "")
     if head.method != "POST":
         return HttpRefusal(stream, HTTPStatus.METHOD_NOT_ALLOWED, f"gRPC requests are POST, not {head.method}")

@@ -28,7 +28,7 @@ from .limits import Limits
 from .request_frames import RequestFrames
 from .settings import DEFAULT_WINDOW, PeerSettings, announced
 from .stream import Application, Closing
-from .stream_table import State
+from .stream_table import StreamState
 
 
 class Http2Connection:
@@ -84,16 +84,16 @@ class Http2Connection:
         finally:
             output.receiving = False
 
-    def lost(self, reason: str) -> None:
+    def connection_lost(self, reason: str) -> None:
         """Handle the loss of the socket: cancel every open request."""
         output = self.output
         output.closing = Closing.ABORT
         output.sender.output.clear()
         for stream in list(output.streams.values()):
             receiver = stream.receiver
-            output.forget(stream, State.CLOSED)
+            output.remove_stream(stream, StreamState.CLOSED)
             if receiver is not None:
-                receiver.lost(reason)
+                receiver.client_lost(reason)
 
     def _take(self, data: bytes) -> None:
         if self._rest:
@@ -150,19 +150,19 @@ class Http2Connection:
         stream = output.streams.get(error.stream_id)
         if stream is not None:
             receiver = stream.receiver
-            self._application.broken(receiver, error.code, error.reason)
+            self._application.failed(receiver, error.code, error.reason)
             output.reset_stream(stream, error.code)
             if receiver is not None:
-                receiver.lost(str(error))
+                receiver.client_lost(str(error))
         elif error.stream_id > output.registry.last_id:
             # RST_STREAM is not allowed on a stream that was never opened.
             self._fail(error.code, error.reason)
         else:
             if error.code is ErrorCode.REFUSED_STREAM:
-                self._application.broken(None, error.code, error.reason)
-            output.registry.abandon(error.stream_id)
+                self._application.failed(None, error.code, error.reason)
+            output.registry.mark_abandoned(error.stream_id)
             output.sender.output.append(frames.rst_stream(error.stream_id, error.code))
 
     def _fail(self, code: ErrorCode, reason: str) -> None:
-        self._application.broken(None, code, reason)
+        self._application.failed(None, code, reason)
         self.output.fail(code, reason)

@@ -15,9 +15,9 @@ from .frames import STREAM_ID_MASK
 from .header_blocks import HeaderBlock
 from .sender import Sender
 from .settings import PeerSettings
-from .stream import Closing, Stream
+from .stream import Closing, Http2Stream
 from .stream_registry import StreamRegistry
-from .stream_table import TRANSITIONS, Action, Event, State
+from .stream_table import TRANSITIONS, StreamAction, StreamEvent, StreamState
 
 DRAIN_PING: Final = b"draining"
 """Payload of the PING that follows the first GOAWAY of a graceful close."""
@@ -74,7 +74,7 @@ class ConnectionOutput:
     # Called by the application.
 
     def respond(  # noqa: PLR0917  # called for each response: keywords would cost it time
-        self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock
+        self, stream: Http2Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock
     ) -> None:
         """Send a complete response: headers, body (`prefix` and `message`), trailers."""
         if self.closing:
@@ -82,33 +82,33 @@ class ConnectionOutput:
         self.sender.respond(stream, head, prefix, message, trailers)
         self._changed()
 
-    def send_headers(self, stream: Stream, block: bytes) -> None:
+    def send_headers(self, stream: Http2Stream, block: bytes) -> None:
         """Send the header block that opens a response."""
         if self.closing:
             return
         self.sender.headers(stream, block)
         self._changed(final=False)
 
-    def send_data(self, stream: Stream, payload: bytes) -> None:
+    def send_data(self, stream: Http2Stream, payload: bytes) -> None:
         """Send a piece of a response's body. It is queued until the peer gives credit."""
         if self.closing:
             return
         self.sender.data(stream, payload)
         self._changed(final=False)
 
-    def send_end(self, stream: Stream, block: bytes) -> None:
+    def send_end(self, stream: Http2Stream, block: bytes) -> None:
         """Send the header block that ends a response."""
         if self.closing:
             return
         self.sender.end(stream, block)
         self._changed()
 
-    def reset_stream(self, stream: Stream, code: int) -> None:
+    def reset_stream(self, stream: Http2Stream, code: int) -> None:
         """Reset a stream with an error code."""
-        action, state = TRANSITIONS[stream.state, Event.SERVER_RESET]
-        if action is Action.GIVE_UP and not self.closing:
+        action, state = TRANSITIONS[stream.state, StreamEvent.SERVER_RESET]
+        if action is StreamAction.RESET and not self.closing:
             self.sender.output.append(frames.rst_stream(stream.stream_id, code))
-            self.forget(stream, state)
+            self.remove_stream(stream, state)
             self._changed()
 
     def go_away(self, code: int, debug: str = "") -> None:
@@ -120,7 +120,7 @@ class ConnectionOutput:
         self._close_when_drained()
         self._changed()
 
-    def stall(self, stream: Stream) -> None:
+    def stall(self, stream: Http2Stream) -> None:
         """Send nothing more on a stream, and give the client no more credit for it."""
         self.sender.stall(stream)
 
@@ -139,11 +139,11 @@ class ConnectionOutput:
 
     # Called by the receiving side.
 
-    def forget(self, stream: Stream, state: State) -> None:
+    def remove_stream(self, stream: Http2Stream, state: StreamState) -> None:
         """Remove a stream, and store its final state."""
         if stream.queue is not None:
-            self.sender.forget(stream)
-        self.registry.forget(stream, state)
+            self.sender.discard_unsent(stream)
+        self.registry.remove(stream, state)
         if self.draining:
             self._close_when_drained()
 
@@ -153,12 +153,12 @@ class ConnectionOutput:
         self.sender.output.append(frames.go_away(self.registry.last_id, code, reason))
         self.closing = Closing.AFTER_OUTPUT
 
-    def _ended(self, stream: Stream) -> None:
-        action, state = TRANSITIONS[stream.state, Event.SERVER_END]
-        if action is Action.PASS_OVER:
+    def _ended(self, stream: Http2Stream) -> None:
+        action, state = TRANSITIONS[stream.state, StreamEvent.SERVER_END]
+        if action is StreamAction.IGNORE:
             return
-        self.forget(stream, state)
-        if action is Action.GIVE_UP:
+        self.remove_stream(stream, state)
+        if action is StreamAction.RESET:
             self.sender.output.append(frames.rst_stream(stream.stream_id, ErrorCode.NO_ERROR))
 
     def _close_when_drained(self) -> None:

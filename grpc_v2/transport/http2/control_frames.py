@@ -9,7 +9,7 @@ from .flood_guard import FloodGuard
 from .frames import ACK, CONTINUATION, STREAM_ID_MASK
 from .request_frames import refuse_without_stream
 from .settings import PeerSettings
-from .stream_table import TRANSITIONS, Event
+from .stream_table import TRANSITIONS, StreamEvent
 
 
 class ControlFrames:
@@ -60,7 +60,7 @@ class ControlFrames:
             return
         stream = self._streams.get(stream_id)
         if stream is None:
-            refuse_without_stream(self._guard, self._registry, stream_id, Event.CREDIT)
+            refuse_without_stream(self._guard, self._registry, stream_id, StreamEvent.CREDIT)
             return
         self._guard.controls.spend(self._guard.now)
         if not increment:
@@ -73,13 +73,15 @@ class ControlFrames:
             raise ConnectionProtocolError(ErrorCode.FRAME_SIZE_ERROR, "RST_STREAM is not four bytes long")
         stream = self._streams.get(stream_id)
         if stream is None:
-            refuse_without_stream(self._guard, self._registry, stream_id, Event.CLIENT_RESET)
+            refuse_without_stream(self._guard, self._registry, stream_id, StreamEvent.CLIENT_RESET)
             return
         self._guard.resets.spend(self._guard.now)
         receiver = stream.receiver
-        self._output.forget(stream, TRANSITIONS[stream.state, Event.CLIENT_RESET][1])
+        self._output.remove_stream(stream, TRANSITIONS[stream.state, StreamEvent.CLIENT_RESET][1])
         if receiver is not None:
-            receiver.lost(f"the client reset the stream with {frames.reset_code(int.from_bytes(payload, 'big')).name}")
+            receiver.client_lost(
+                f"the client reset the stream with {frames.reset_code(int.from_bytes(payload, 'big')).name}"
+            )
 
     def _on_ping(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id:

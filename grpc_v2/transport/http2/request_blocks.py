@@ -10,8 +10,8 @@ from .limits import Limits
 from .request_head import HeadReader, RequestHead
 
 # Maximum length and number of cached header blocks.
-_REMEMBERED_BLOCK_BYTES: Final = 1_024
-_REMEMBERED_BLOCKS: Final = 64
+_CACHED_BLOCK_BYTES: Final = 1_024
+_CACHED_BLOCKS: Final = 64
 
 
 class PendingBlock:
@@ -46,12 +46,12 @@ class RequestBlocks:
     do if their metadata repeats) costs one look-up per call.
     """
 
-    __slots__ = ("_decoder", "_reader", "_remembered", "_version")
+    __slots__ = ("_cache", "_decoder", "_reader", "_version")
 
     def __init__(self, limits: Limits) -> None:
         self._decoder = HeaderDecoder()
         self._reader = HeadReader(limits.max_header_list_bytes)
-        self._remembered: dict[bytes, RequestHead] = {}
+        self._cache: dict[bytes, RequestHead] = {}
         self._version = 0
 
     def decode(self, block: bytes) -> RequestHead | list[tuple[str, str]]:
@@ -61,15 +61,15 @@ class RequestBlocks:
         """
         decoder = self._decoder
         if self._version != decoder.version:
-            self._remembered.clear()
+            self._cache.clear()
             self._version = decoder.version
-        return self._remembered.get(block) or decoder.decode(block)
+        return self._cache.get(block) or decoder.decode(block)
 
     def head(self, block: bytes, fields: list[tuple[str, str]]) -> RequestHead:
         """Return the head of the last decoded block and cache it. Raises MalformedRequestError."""
         head = self._reader.read(fields)
-        if self._version == self._decoder.version and len(block) <= _REMEMBERED_BLOCK_BYTES:
-            if len(self._remembered) >= _REMEMBERED_BLOCKS:
-                self._remembered.clear()
-            self._remembered[block] = head
+        if self._version == self._decoder.version and len(block) <= _CACHED_BLOCK_BYTES:
+            if len(self._cache) >= _CACHED_BLOCKS:
+                self._cache.clear()
+            self._cache[block] = head
         return head

@@ -12,9 +12,9 @@ from .limits import Limits
 from .request_blocks import PendingBlock, RequestBlocks
 from .request_head import MalformedRequestError, RequestHead
 from .settings import DEFAULT_WINDOW
-from .stream import Application, Stream
+from .stream import Application, Http2Stream
 from .stream_registry import StreamRegistry
-from .stream_table import TRANSITIONS, Action, Event, State, refuse
+from .stream_table import TRANSITIONS, StreamAction, StreamEvent, StreamState, refuse
 
 # Pieces of a body above this size are passed as views of the received bytes.
 _VIEW_BYTES: Final = 2_048
@@ -66,12 +66,12 @@ class RequestFrames:
         self.receive_window = window
         stream = self._streams.get(stream_id)
         ended = flags & END_STREAM
-        event = Event.DATA_END if ended else Event.DATA
+        event = StreamEvent.DATA_END if ended else StreamEvent.DATA
         if stream is None:
             refuse_without_stream(self._guard, self._registry, stream_id, event)
             return
         action, state = TRANSITIONS[stream.state, event]
-        if action is not Action.DELIVER:
+        if action is not StreamAction.DELIVER:
             refuse(action, stream_id)
         if length > stream.receive_window:
             raise StreamProtocolError(stream_id, ErrorCode.FLOW_CONTROL_ERROR, "more DATA than the stream's window")
@@ -134,26 +134,26 @@ class RequestFrames:
     def _on_block(self, flags: int, stream_id: int, block: bytes) -> None:
         decoded = self._blocks.decode(block)
         ended = flags & END_STREAM
-        event = Event.HEADERS_END if ended else Event.HEADERS
+        event = StreamEvent.HEADERS_END if ended else StreamEvent.HEADERS
         stream = self._streams.get(stream_id)
         if stream is None:
             stream = self._open_stream(stream_id, event)
             if stream is None:
                 return
         action, state = TRANSITIONS[stream.state, event]
-        if action is Action.BEGIN:
+        if action is StreamAction.BEGIN:
             try:
                 head = decoded if isinstance(decoded, RequestHead) else self._blocks.head(block, decoded)
             except MalformedRequestError as error:
                 raise StreamProtocolError(stream_id, ErrorCode.PROTOCOL_ERROR, str(error)) from None
             stream.state = state
             self._begin(stream, head, bool(ended))
-        elif action is Action.TRAILERS:
+        elif action is StreamAction.TRAILERS:
             self._end_request(stream, decoded)
         else:
             refuse(action, stream_id)
 
-    def _open_stream(self, stream_id: int, event: Event) -> Stream | None:
+    def _open_stream(self, stream_id: int, event: StreamEvent) -> Http2Stream | None:
         """Return a new stream in state IDLE, None if the request is ignored."""
         if stream_id <= self._registry.last_id:
             refuse_without_stream(self._guard, self._registry, stream_id, event)
@@ -165,31 +165,31 @@ class RequestFrames:
             raise StreamProtocolError(
                 stream_id, ErrorCode.REFUSED_STREAM, "the client gives no credit for its responses"
             )
-        stream = Stream(self._output, stream_id, self._limits.stream_window_bytes)
+        stream = Http2Stream(self._output, stream_id, self._limits.stream_window_bytes)
         self._streams[stream_id] = stream
         return stream
 
-    def _begin(self, stream: Stream, head: RequestHead, ended: bool) -> None:
+    def _begin(self, stream: Http2Stream, head: RequestHead, ended: bool) -> None:
         stream.body_left = head.content_length
         if ended and head.content_length:
             raise StreamProtocolError(stream.stream_id, ErrorCode.PROTOCOL_ERROR, "content-length without DATA")
         receiver = self._application.begin(stream, head)
-        if stream.state is State.OPEN or stream.state is State.HALF_CLOSED_REMOTE:
+        if stream.state is StreamState.OPEN or stream.state is StreamState.HALF_CLOSED_REMOTE:
             stream.receiver = receiver
             if ended and receiver is not None:
                 receiver.data(b"", True)
 
-    def _end_request(self, stream: Stream, decoded: RequestHead | list[tuple[str, str]]) -> None:
+    def _end_request(self, stream: Http2Stream, decoded: RequestHead | list[tuple[str, str]]) -> None:
         if isinstance(decoded, RequestHead) or any(name[:1] == ":" for name, _ in decoded):
             raise StreamProtocolError(stream.stream_id, ErrorCode.PROTOCOL_ERROR, "pseudo-header field in trailers")
         if stream.body_left:
             raise StreamProtocolError(stream.stream_id, ErrorCode.PROTOCOL_ERROR, "content-length and DATA differ")
-        stream.state = State.HALF_CLOSED_REMOTE
+        stream.state = StreamState.HALF_CLOSED_REMOTE
         if stream.receiver is not None:
             stream.receiver.data(b"", True)
 
 
-def refuse_without_stream(guard: FloodGuard, registry: StreamRegistry, stream_id: int, event: Event) -> None:
+def refuse_without_stream(guard: FloodGuard, registry: StreamRegistry, stream_id: int, event: StreamEvent) -> None:
     """Handle a frame for a stream that is not open. Raises the error that the stream's state demands."""
     guard.controls.spend(guard.now)
     refuse(TRANSITIONS[registry.state_of(stream_id), event][0], stream_id)

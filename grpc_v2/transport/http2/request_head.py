@@ -57,7 +57,7 @@ class HeadReader:
 
     __slots__ = ("_max_list_bytes", "_valid_names")
 
-    _REMEMBERED_NAMES: Final = 256
+    _CACHED_NAMES: Final = 256
 
     def __init__(self, max_list_bytes: int) -> None:
         self._max_list_bytes = max_list_bytes
@@ -117,7 +117,7 @@ class HeadReader:
             raise MalformedRequestError(f"header name {name!r} has a character that is not allowed")
         if name in _CONNECTION_SPECIFIC:
             raise MalformedRequestError(f"header {name!r} belongs to HTTP/1.1")
-        if len(self._valid_names) < self._REMEMBERED_NAMES:
+        if len(self._valid_names) < self._CACHED_NAMES:
             self._valid_names.add(name)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from .frames import DATA, HEAD, LARGEST_WINDOW, frame_head, header_frames
 from .header_blocks import EMPTY_TABLE_NOTICE, HeaderBlock
 from .settings import DEFAULT_HEADER_TABLE_BYTES, DEFAULT_WINDOW, PeerSettings
-from .stream import Stream
+from .stream import Http2Stream
 from .waiting_streams import WaitingStreams
 
 
@@ -20,7 +20,7 @@ class Sender:
 
     __slots__ = ("_notice", "_on_end", "_peer", "_waiting", "highest_credit", "output", "unsent_bytes", "window")
 
-    def __init__(self, peer: PeerSettings, on_end: Callable[[Stream], None]) -> None:
+    def __init__(self, peer: PeerSettings, on_end: Callable[[Http2Stream], None]) -> None:
         self.output: list[bytes | memoryview] = []
         self.window = DEFAULT_WINDOW
         self._peer = peer
@@ -33,7 +33,7 @@ class Sender:
         self.highest_credit = 0
 
     def respond(  # noqa: PLR0917  # called for each response: keywords would cost it time
-        self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock
+        self, stream: Http2Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock
     ) -> None:
         """Send a complete response: headers, `prefix` and `message` as body, trailers."""
         size = len(prefix) + len(message)
@@ -58,13 +58,13 @@ class Sender:
         self.data(stream, prefix + message)
         self.end(stream, trailers.block)
 
-    def headers(self, stream: Stream, block: bytes) -> None:
+    def headers(self, stream: Http2Stream, block: bytes) -> None:
         """Send the header block that opens the response."""
         if stream.stalled:
             return
         self.output.append(self._header_frames(stream, block, end_stream=False))
 
-    def data(self, stream: Stream, payload: bytes) -> None:
+    def data(self, stream: Http2Stream, payload: bytes) -> None:
         """Send a piece of the body: at once as far as the credit allows, the rest later."""
         if stream.stalled:
             return
@@ -86,7 +86,7 @@ class Sender:
         if stream.queue is not None:
             self._waiting.add(stream)
 
-    def end(self, stream: Stream, block: bytes) -> None:
+    def end(self, stream: Http2Stream, block: bytes) -> None:
         """Send the header block that ends the response, after all queued DATA."""
         if stream.stalled:
             return
@@ -95,14 +95,14 @@ class Sender:
         else:
             self._end(stream, block)
 
-    def stall(self, stream: Stream) -> None:
+    def stall(self, stream: Http2Stream) -> None:
         """Send nothing more on a stream, neither queued nor new frames."""
-        self.forget(stream)
+        self.discard_unsent(stream)
         stream.stalled = True
         # A queue keeps complete responses off the fast path.
         stream.queue = deque()
 
-    def forget(self, stream: Stream) -> None:
+    def discard_unsent(self, stream: Http2Stream) -> None:
         """Discard the unsent frames of a stream."""
         if stream.queue is None:
             return
@@ -111,7 +111,7 @@ class Sender:
         stream.queue = None
         stream.ending = None
 
-    def add_credit(self, stream: Stream | None, increment: int) -> bool:
+    def add_credit(self, stream: Http2Stream | None, increment: int) -> bool:
         """Add credit from a WINDOW_UPDATE for a stream, or for the connection (None). Returns False if it overflows."""
         if stream is None:
             if self.window + increment > LARGEST_WINDOW:
@@ -136,7 +136,7 @@ class Sender:
         while self.window > 0 and (stream := self._waiting.next()) is not None:
             self._send_frame(stream)
 
-    def _send_frame(self, stream: Stream) -> bool:
+    def _send_frame(self, stream: Http2Stream) -> bool:
         """Send one queued DATA frame of a stream, and the stream's end after the last one.
 
         Returns False without credit.
@@ -165,11 +165,11 @@ class Sender:
                 self._end(stream, stream.ending)
         return True
 
-    def _end(self, stream: Stream, block: bytes) -> None:
+    def _end(self, stream: Http2Stream, block: bytes) -> None:
         self.output.append(self._header_frames(stream, block, end_stream=True))
         self._on_end(stream)
 
-    def _header_frames(self, stream: Stream, block: bytes, *, end_stream: bool) -> bytes:
+    def _header_frames(self, stream: Http2Stream, block: bytes, *, end_stream: bool) -> bytes:
         if self._notice:
             block = self._notice + block
             self._notice = b""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from .errors import ErrorCode
 from .header_blocks import HeaderBlock
-from .stream_table import State
+from .stream_table import StreamState
 
 if TYPE_CHECKING:
     from .request_head import RequestHead
@@ -26,26 +26,26 @@ class Output(Protocol):
     """The sending side of the stream's connection."""
 
     def respond(  # noqa: PLR0917  # called for each response: keywords would cost it time
-        self, stream: Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock
+        self, stream: Http2Stream, head: HeaderBlock, prefix: bytes, message: bytes, trailers: HeaderBlock
     ) -> None:
         """Send a complete response: headers, body (`prefix` and `message`), trailers."""
 
-    def send_headers(self, stream: Stream, block: bytes) -> None:
+    def send_headers(self, stream: Http2Stream, block: bytes) -> None:
         """Send the header block that opens a response."""
 
-    def send_data(self, stream: Stream, payload: bytes) -> None:
+    def send_data(self, stream: Http2Stream, payload: bytes) -> None:
         """Send a piece of a response's body. It is queued until the peer gives credit."""
 
-    def send_end(self, stream: Stream, block: bytes) -> None:
+    def send_end(self, stream: Http2Stream, block: bytes) -> None:
         """Send the header block that ends a response."""
 
-    def reset_stream(self, stream: Stream, code: int) -> None:
+    def reset_stream(self, stream: Http2Stream, code: int) -> None:
         """Reset a stream with an error code."""
 
     def go_away(self, code: int, debug: str = "") -> None:
         """Refuse new streams from now on, and close after the last open one."""
 
-    def stall(self, stream: Stream) -> None:
+    def stall(self, stream: Http2Stream) -> None:
         """Send nothing more on a stream, and give the client no more credit for it."""
 
     def inject(self, data: bytes) -> None:
@@ -61,21 +61,21 @@ class Receiver(Protocol):
     def data(self, payload: bytes | memoryview, ended: bool) -> None:
         """Receive a piece of the body. `ended` is True for the last one."""
 
-    def lost(self, reason: str) -> None:
+    def client_lost(self, reason: str) -> None:
         """Handle the loss of the client: no response is needed."""
 
 
 class Application(Protocol):
     """Receives the requests of a connection."""
 
-    def begin(self, stream: Stream, head: RequestHead) -> Receiver | None:
+    def begin(self, stream: Http2Stream, head: RequestHead) -> Receiver | None:
         """Start a new request. Returns the receiver of its body, None if there is none."""
 
-    def broken(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
+    def failed(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
         """Handle a stream that the connection resets (its receiver), or the failure of the whole connection (None)."""
 
 
-class Stream:
+class Http2Stream:
     """One request and its response."""
 
     __slots__ = (
@@ -94,7 +94,7 @@ class Stream:
     def __init__(self, output: Output, stream_id: int, receive_window: int) -> None:
         self.output = output
         self.stream_id = stream_id
-        self.state = State.IDLE
+        self.state = StreamState.IDLE
         self.receiver: Receiver | None = None
         # Remaining bytes according to the client's content-length; None without content-length.
         self.body_left: int | None = None

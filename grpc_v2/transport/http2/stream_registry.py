@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from .stream import Stream
-from .stream_table import State
+from .stream import Http2Stream
+from .stream_table import StreamState
 
 # Number of ended streams that are kept per state. Frames that cross with the end arrive within a round trip.
-_REMEMBERED: Final = 1_024
+_ENDED_MAX: Final = 1_024
 
 
 class StreamRegistry:
@@ -18,39 +18,39 @@ class StreamRegistry:
     __slots__ = ("_ended", "_order", "last_id", "open")
 
     def __init__(self) -> None:
-        self.open: dict[int, Stream] = {}
+        self.open: dict[int, Http2Stream] = {}
         # The highest id that the client has used.
         self.last_id = 0
-        self._ended: dict[int, State] = {}
+        self._ended: dict[int, StreamState] = {}
         # The ids of `_ended` by state, oldest first. A flood of one state does not evict the others.
-        self._order: dict[State, deque[int]] = {
-            state: deque() for state in (State.ABANDONED, State.CLOSED, State.RESET)
+        self._order: dict[StreamState, deque[int]] = {
+            state: deque() for state in (StreamState.ABANDONED, StreamState.CLOSED, StreamState.RESET)
         }
 
-    def state_of(self, stream_id: int) -> State:
+    def state_of(self, stream_id: int) -> StreamState:
         """Return the state of a stream that is not open."""
         if not stream_id & 1 or stream_id > self.last_id:
-            return State.IDLE
-        return self._ended.get(stream_id, State.SKIPPED)
+            return StreamState.IDLE
+        return self._ended.get(stream_id, StreamState.SKIPPED)
 
-    def forget(self, stream: Stream, state: State) -> None:
+    def remove(self, stream: Http2Stream, state: StreamState) -> None:
         """Remove an open stream and store its final state."""
         stream.state = state
         stream.receiver = None
         del self.open[stream.stream_id]
-        self._remember(stream.stream_id, state)
+        self._store_ended(stream.stream_id, state)
 
-    def abandon(self, stream_id: int) -> None:
+    def mark_abandoned(self, stream_id: int) -> None:
         """Store that a stream was reset before it was opened."""
-        self._remember(stream_id, State.ABANDONED)
+        self._store_ended(stream_id, StreamState.ABANDONED)
 
-    def _remember(self, stream_id: int, state: State) -> None:
+    def _store_ended(self, stream_id: int, state: StreamState) -> None:
         if self._ended.get(stream_id) is state:
             return
         self._ended[stream_id] = state
         order = self._order[state]
         order.append(stream_id)
-        if len(order) > _REMEMBERED:
+        if len(order) > _ENDED_MAX:
             oldest = order.popleft()
             # An id that came into another state since may have been forgotten with that one.
             if self._ended.get(oldest) is state:

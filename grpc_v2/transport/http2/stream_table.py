@@ -16,7 +16,7 @@ from enum import IntEnum
 from .errors import ConnectionProtocolError, ErrorCode, StreamProtocolError
 
 
-class State(IntEnum):
+class StreamState(IntEnum):
     """The state of a stream."""
 
     IDLE = 0
@@ -28,7 +28,7 @@ class State(IntEnum):
     RESET = 6  # by the client
 
 
-class Event(IntEnum):
+class StreamEvent(IntEnum):
     """An event of a stream: a frame of the client, or one of the two ways in which the server ends it."""
 
     HEADERS = 0
@@ -41,7 +41,7 @@ class Event(IntEnum):
     SERVER_RESET = 7
 
 
-class Action(IntEnum):
+class StreamAction(IntEnum):
     """The connection's reaction to an event."""
 
     BEGIN = 0  # start a request
@@ -50,70 +50,70 @@ class Action(IntEnum):
     CANCEL = 3  # notify the receiver that the client cancelled
     ADD_CREDIT = 4  # allow more output
     FINISH = 5  # remove the stream
-    GIVE_UP = 6  # remove the stream and send RST_STREAM to the client
-    PASS_OVER = 7  # ignore the event
+    RESET = 6  # remove the stream and send RST_STREAM to the client
+    IGNORE = 7  # ignore the event
     STREAM_PROTOCOL = 8  # RST_STREAM(PROTOCOL_ERROR)
     STREAM_CLOSED = 9  # RST_STREAM(STREAM_CLOSED)
     CONNECTION_PROTOCOL = 10  # GOAWAY(PROTOCOL_ERROR)
     CONNECTION_CLOSED = 11  # GOAWAY(STREAM_CLOSED)
 
 
-TRANSITIONS: dict[tuple[State, Event], tuple[Action, State]] = {
-    (State.IDLE, Event.HEADERS): (Action.BEGIN, State.OPEN),
-    (State.IDLE, Event.HEADERS_END): (Action.BEGIN, State.HALF_CLOSED_REMOTE),
-    (State.IDLE, Event.DATA): (Action.CONNECTION_PROTOCOL, State.IDLE),
-    (State.IDLE, Event.DATA_END): (Action.CONNECTION_PROTOCOL, State.IDLE),
-    (State.IDLE, Event.CLIENT_RESET): (Action.CONNECTION_PROTOCOL, State.IDLE),
-    (State.IDLE, Event.CREDIT): (Action.CONNECTION_PROTOCOL, State.IDLE),
+TRANSITIONS: dict[tuple[StreamState, StreamEvent], tuple[StreamAction, StreamState]] = {
+    (StreamState.IDLE, StreamEvent.HEADERS): (StreamAction.BEGIN, StreamState.OPEN),
+    (StreamState.IDLE, StreamEvent.HEADERS_END): (StreamAction.BEGIN, StreamState.HALF_CLOSED_REMOTE),
+    (StreamState.IDLE, StreamEvent.DATA): (StreamAction.CONNECTION_PROTOCOL, StreamState.IDLE),
+    (StreamState.IDLE, StreamEvent.DATA_END): (StreamAction.CONNECTION_PROTOCOL, StreamState.IDLE),
+    (StreamState.IDLE, StreamEvent.CLIENT_RESET): (StreamAction.CONNECTION_PROTOCOL, StreamState.IDLE),
+    (StreamState.IDLE, StreamEvent.CREDIT): (StreamAction.CONNECTION_PROTOCOL, StreamState.IDLE),
     # A request refused at its first frame is reset before it was opened.
-    (State.IDLE, Event.SERVER_RESET): (Action.GIVE_UP, State.ABANDONED),
-    (State.OPEN, Event.HEADERS): (Action.STREAM_PROTOCOL, State.ABANDONED),
-    (State.OPEN, Event.HEADERS_END): (Action.TRAILERS, State.HALF_CLOSED_REMOTE),
-    (State.OPEN, Event.DATA): (Action.DELIVER, State.OPEN),
-    (State.OPEN, Event.DATA_END): (Action.DELIVER, State.HALF_CLOSED_REMOTE),
-    (State.OPEN, Event.CLIENT_RESET): (Action.CANCEL, State.RESET),
-    (State.OPEN, Event.CREDIT): (Action.ADD_CREDIT, State.OPEN),
-    (State.OPEN, Event.SERVER_END): (Action.GIVE_UP, State.ABANDONED),
-    (State.OPEN, Event.SERVER_RESET): (Action.GIVE_UP, State.ABANDONED),
-    (State.HALF_CLOSED_REMOTE, Event.HEADERS): (Action.STREAM_CLOSED, State.ABANDONED),
-    (State.HALF_CLOSED_REMOTE, Event.HEADERS_END): (Action.STREAM_CLOSED, State.ABANDONED),
-    (State.HALF_CLOSED_REMOTE, Event.DATA): (Action.STREAM_CLOSED, State.ABANDONED),
-    (State.HALF_CLOSED_REMOTE, Event.DATA_END): (Action.STREAM_CLOSED, State.ABANDONED),
-    (State.HALF_CLOSED_REMOTE, Event.CLIENT_RESET): (Action.CANCEL, State.RESET),
-    (State.HALF_CLOSED_REMOTE, Event.CREDIT): (Action.ADD_CREDIT, State.HALF_CLOSED_REMOTE),
-    (State.HALF_CLOSED_REMOTE, Event.SERVER_END): (Action.FINISH, State.CLOSED),
-    (State.HALF_CLOSED_REMOTE, Event.SERVER_RESET): (Action.GIVE_UP, State.ABANDONED),
-    (State.CLOSED, Event.HEADERS): (Action.CONNECTION_CLOSED, State.CLOSED),
-    (State.CLOSED, Event.HEADERS_END): (Action.CONNECTION_CLOSED, State.CLOSED),
-    (State.CLOSED, Event.DATA): (Action.CONNECTION_CLOSED, State.CLOSED),
-    (State.CLOSED, Event.DATA_END): (Action.CONNECTION_CLOSED, State.CLOSED),
-    (State.CLOSED, Event.CLIENT_RESET): (Action.PASS_OVER, State.CLOSED),
-    (State.CLOSED, Event.CREDIT): (Action.PASS_OVER, State.CLOSED),
-    (State.CLOSED, Event.SERVER_END): (Action.PASS_OVER, State.CLOSED),
-    (State.CLOSED, Event.SERVER_RESET): (Action.PASS_OVER, State.CLOSED),
+    (StreamState.IDLE, StreamEvent.SERVER_RESET): (StreamAction.RESET, StreamState.ABANDONED),
+    (StreamState.OPEN, StreamEvent.HEADERS): (StreamAction.STREAM_PROTOCOL, StreamState.ABANDONED),
+    (StreamState.OPEN, StreamEvent.HEADERS_END): (StreamAction.TRAILERS, StreamState.HALF_CLOSED_REMOTE),
+    (StreamState.OPEN, StreamEvent.DATA): (StreamAction.DELIVER, StreamState.OPEN),
+    (StreamState.OPEN, StreamEvent.DATA_END): (StreamAction.DELIVER, StreamState.HALF_CLOSED_REMOTE),
+    (StreamState.OPEN, StreamEvent.CLIENT_RESET): (StreamAction.CANCEL, StreamState.RESET),
+    (StreamState.OPEN, StreamEvent.CREDIT): (StreamAction.ADD_CREDIT, StreamState.OPEN),
+    (StreamState.OPEN, StreamEvent.SERVER_END): (StreamAction.RESET, StreamState.ABANDONED),
+    (StreamState.OPEN, StreamEvent.SERVER_RESET): (StreamAction.RESET, StreamState.ABANDONED),
+    (StreamState.HALF_CLOSED_REMOTE, StreamEvent.HEADERS): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),
+    (StreamState.HALF_CLOSED_REMOTE, StreamEvent.HEADERS_END): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),
+    (StreamState.HALF_CLOSED_REMOTE, StreamEvent.DATA): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),
+    (StreamState.HALF_CLOSED_REMOTE, StreamEvent.DATA_END): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),
+    (StreamState.HALF_CLOSED_REMOTE, StreamEvent.CLIENT_RESET): (StreamAction.CANCEL, StreamState.RESET),
+    (StreamState.HALF_CLOSED_REMOTE, StreamEvent.CREDIT): (StreamAction.ADD_CREDIT, StreamState.HALF_CLOSED_REMOTE),
+    (StreamState.HALF_CLOSED_REMOTE, StreamEvent.SERVER_END): (StreamAction.FINISH, StreamState.CLOSED),
+    (StreamState.HALF_CLOSED_REMOTE, StreamEvent.SERVER_RESET): (StreamAction.RESET, StreamState.ABANDONED),
+    (StreamState.CLOSED, StreamEvent.HEADERS): (StreamAction.CONNECTION_CLOSED, StreamState.CLOSED),
+    (StreamState.CLOSED, StreamEvent.HEADERS_END): (StreamAction.CONNECTION_CLOSED, StreamState.CLOSED),
+    (StreamState.CLOSED, StreamEvent.DATA): (StreamAction.CONNECTION_CLOSED, StreamState.CLOSED),
+    (StreamState.CLOSED, StreamEvent.DATA_END): (StreamAction.CONNECTION_CLOSED, StreamState.CLOSED),
+    (StreamState.CLOSED, StreamEvent.CLIENT_RESET): (StreamAction.IGNORE, StreamState.CLOSED),
+    (StreamState.CLOSED, StreamEvent.CREDIT): (StreamAction.IGNORE, StreamState.CLOSED),
+    (StreamState.CLOSED, StreamEvent.SERVER_END): (StreamAction.IGNORE, StreamState.CLOSED),
+    (StreamState.CLOSED, StreamEvent.SERVER_RESET): (StreamAction.IGNORE, StreamState.CLOSED),
     # Frames that cross with the client's reset, or that were queued when the client cancelled, affect only that stream.
-    (State.RESET, Event.HEADERS): (Action.STREAM_CLOSED, State.ABANDONED),
-    (State.RESET, Event.HEADERS_END): (Action.STREAM_CLOSED, State.ABANDONED),
-    (State.RESET, Event.DATA): (Action.STREAM_CLOSED, State.ABANDONED),
-    (State.RESET, Event.DATA_END): (Action.STREAM_CLOSED, State.ABANDONED),
-    (State.RESET, Event.CLIENT_RESET): (Action.PASS_OVER, State.RESET),
-    (State.RESET, Event.CREDIT): (Action.PASS_OVER, State.RESET),
-    (State.RESET, Event.SERVER_END): (Action.PASS_OVER, State.RESET),
-    (State.RESET, Event.SERVER_RESET): (Action.PASS_OVER, State.RESET),
-    (State.ABANDONED, Event.HEADERS): (Action.PASS_OVER, State.ABANDONED),
-    (State.ABANDONED, Event.HEADERS_END): (Action.PASS_OVER, State.ABANDONED),
-    (State.ABANDONED, Event.DATA): (Action.PASS_OVER, State.ABANDONED),
-    (State.ABANDONED, Event.DATA_END): (Action.PASS_OVER, State.ABANDONED),
-    (State.ABANDONED, Event.CLIENT_RESET): (Action.PASS_OVER, State.ABANDONED),
-    (State.ABANDONED, Event.CREDIT): (Action.PASS_OVER, State.ABANDONED),
-    (State.ABANDONED, Event.SERVER_END): (Action.PASS_OVER, State.ABANDONED),
-    (State.ABANDONED, Event.SERVER_RESET): (Action.PASS_OVER, State.ABANDONED),
-    (State.SKIPPED, Event.HEADERS): (Action.CONNECTION_PROTOCOL, State.SKIPPED),
-    (State.SKIPPED, Event.HEADERS_END): (Action.CONNECTION_PROTOCOL, State.SKIPPED),
-    (State.SKIPPED, Event.DATA): (Action.CONNECTION_CLOSED, State.SKIPPED),
-    (State.SKIPPED, Event.DATA_END): (Action.CONNECTION_CLOSED, State.SKIPPED),
-    (State.SKIPPED, Event.CLIENT_RESET): (Action.PASS_OVER, State.SKIPPED),
-    (State.SKIPPED, Event.CREDIT): (Action.PASS_OVER, State.SKIPPED),
+    (StreamState.RESET, StreamEvent.HEADERS): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),
+    (StreamState.RESET, StreamEvent.HEADERS_END): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),
+    (StreamState.RESET, StreamEvent.DATA): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),
+    (StreamState.RESET, StreamEvent.DATA_END): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),
+    (StreamState.RESET, StreamEvent.CLIENT_RESET): (StreamAction.IGNORE, StreamState.RESET),
+    (StreamState.RESET, StreamEvent.CREDIT): (StreamAction.IGNORE, StreamState.RESET),
+    (StreamState.RESET, StreamEvent.SERVER_END): (StreamAction.IGNORE, StreamState.RESET),
+    (StreamState.RESET, StreamEvent.SERVER_RESET): (StreamAction.IGNORE, StreamState.RESET),
+    (StreamState.ABANDONED, StreamEvent.HEADERS): (StreamAction.IGNORE, StreamState.ABANDONED),
+    (StreamState.ABANDONED, StreamEvent.HEADERS_END): (StreamAction.IGNORE, StreamState.ABANDONED),
+    (StreamState.ABANDONED, StreamEvent.DATA): (StreamAction.IGNORE, StreamState.ABANDONED),
+    (StreamState.ABANDONED, StreamEvent.DATA_END): (StreamAction.IGNORE, StreamState.ABANDONED),
+    (StreamState.ABANDONED, StreamEvent.CLIENT_RESET): (StreamAction.IGNORE, StreamState.ABANDONED),
+    (StreamState.ABANDONED, StreamEvent.CREDIT): (StreamAction.IGNORE, StreamState.ABANDONED),
+    (StreamState.ABANDONED, StreamEvent.SERVER_END): (StreamAction.IGNORE, StreamState.ABANDONED),
+    (StreamState.ABANDONED, StreamEvent.SERVER_RESET): (StreamAction.IGNORE, StreamState.ABANDONED),
+    (StreamState.SKIPPED, StreamEvent.HEADERS): (StreamAction.CONNECTION_PROTOCOL, StreamState.SKIPPED),
+    (StreamState.SKIPPED, StreamEvent.HEADERS_END): (StreamAction.CONNECTION_PROTOCOL, StreamState.SKIPPED),
+    (StreamState.SKIPPED, StreamEvent.DATA): (StreamAction.CONNECTION_CLOSED, StreamState.SKIPPED),
+    (StreamState.SKIPPED, StreamEvent.DATA_END): (StreamAction.CONNECTION_CLOSED, StreamState.SKIPPED),
+    (StreamState.SKIPPED, StreamEvent.CLIENT_RESET): (StreamAction.IGNORE, StreamState.SKIPPED),
+    (StreamState.SKIPPED, StreamEvent.CREDIT): (StreamAction.IGNORE, StreamState.SKIPPED),
 }
 """The action and the next state for every pair of state and event that can occur.
 
@@ -122,13 +122,13 @@ and ending or resetting a skipped stream.
 """
 
 
-def refuse(action: Action, stream_id: int) -> None:
+def refuse(action: StreamAction, stream_id: int) -> None:
     """Raise the error of an action that is one. Does nothing for other actions."""
-    if action is Action.STREAM_CLOSED:
+    if action is StreamAction.STREAM_CLOSED:
         raise StreamProtocolError(stream_id, ErrorCode.STREAM_CLOSED, "frame on a stream that the client ended")
-    if action is Action.STREAM_PROTOCOL:
+    if action is StreamAction.STREAM_PROTOCOL:
         raise StreamProtocolError(stream_id, ErrorCode.PROTOCOL_ERROR, "frame that does not fit the stream's state")
-    if action is Action.CONNECTION_CLOSED:
+    if action is StreamAction.CONNECTION_CLOSED:
         raise ConnectionProtocolError(ErrorCode.STREAM_CLOSED, f"frame on stream {stream_id}, which has ended")
-    if action is Action.CONNECTION_PROTOCOL:
+    if action is StreamAction.CONNECTION_PROTOCOL:
         raise ConnectionProtocolError(ErrorCode.PROTOCOL_ERROR, f"frame on stream {stream_id}, which is not open")

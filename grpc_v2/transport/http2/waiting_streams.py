@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 from .settings import PeerSettings
-from .stream import Stream
+from .stream import Http2Stream
 
 # The heap is rebuilt when outdated entries make up more than half of it, but not below this size.
 _SMALLEST_REBUILD: Final = 64
@@ -30,29 +30,29 @@ class WaitingStreams:
 
     def __init__(self, peer: PeerSettings) -> None:
         self._peer = peer
-        self._ready: OrderedDict[int, Stream] = OrderedDict()
-        self._blocked: dict[int, Stream] = {}
+        self._ready: OrderedDict[int, Http2Stream] = OrderedDict()
+        self._blocked: dict[int, Http2Stream] = {}
         # (-credit, stream id). An entry is outdated unless its stream is blocked and has exactly this credit.
         self._by_credit: list[tuple[int, int]] = []
 
-    def add(self, stream: Stream) -> None:
+    def add(self, stream: Http2Stream) -> None:
         """Append a stream."""
         if stream.credit + self._peer.initial_window > 0:
             self._ready[stream.stream_id] = stream
         else:
             self._block(stream)
 
-    def discard(self, stream: Stream) -> None:
+    def discard(self, stream: Http2Stream) -> None:
         """Remove a stream; a no-op if it does not wait."""
         self._ready.pop(stream.stream_id, None)
         self._blocked.pop(stream.stream_id, None)
 
-    def credited(self, stream: Stream) -> None:
+    def credited(self, stream: Http2Stream) -> None:
         """Update the place of a stream whose own credit has grown; a no-op if it does not wait."""
         if self._blocked.pop(stream.stream_id, None) is not None:
             self.add(stream)
 
-    def next(self) -> Stream | None:
+    def next(self) -> Http2Stream | None:
         """Return the next stream whose own window is open and move it to the end; None if there is none."""
         initial_window = self._peer.initial_window
         while self._by_credit:
@@ -74,7 +74,7 @@ class WaitingStreams:
             self._block(stream)
         return None
 
-    def _block(self, stream: Stream) -> None:
+    def _block(self, stream: Http2Stream) -> None:
         self._blocked[stream.stream_id] = stream
         if len(self._by_credit) > max(_SMALLEST_REBUILD, 2 * len(self._blocked)):
             self._by_credit = [(-blocked.credit, stream_id) for stream_id, blocked in self._blocked.items()]

@@ -11,7 +11,7 @@ from typing import Any
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, MethodKind, ServerCall
 from rocketmq_testkit.grpc_v2.transport.grpc.descriptors import BYTES, ENUM, INT32, MESSAGE, FileBuilder
 from rocketmq_testkit.grpc_v2.transport.grpc.metadata import Metadata
-from rocketmq_testkit.grpc_v2.transport.twisted_server import Clock
+from rocketmq_testkit.grpc_v2.transport.twisted_server import ReactorTime
 
 _INITIAL = "x-grpc-test-echo-initial"
 _TRAILING = "x-grpc-test-echo-trailing-bin"
@@ -42,7 +42,7 @@ def _describe() -> FileBuilder:
 class InteropService:
     """Serves the methods. `clock` times the responses of streams."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: ReactorTime) -> None:
         self._clock = clock
         self.messages = _describe().classes()
 

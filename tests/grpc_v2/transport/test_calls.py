@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits, MethodKind, ServerCall
-from rocketmq_testkit.grpc_v2.transport.grpc.session import GRACE_SECONDS
+from rocketmq_testkit.grpc_v2.transport.grpc.session import DEADLINE_GRACE_SECONDS
 from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 
@@ -363,7 +363,7 @@ def test_cancellation(how: str) -> None:
     if how == "reset":
         peer.feed(f.rst_stream(1, ErrorCode.CANCEL))
     elif how == "lost connection":
-        peer.connection.lost("gone")
+        peer.connection.connection_lost("gone")
     else:
         peer.feed(peer.data(1, b"after the end"))
     assert heard == ["first", "second"]
@@ -389,7 +389,7 @@ def test_no_cancellation_after_the_answer() -> None:
 
     peer = Peer([unary(handler)]).greet()
     peer.feed(peer.request(1, b"") + f.rst_stream(1, ErrorCode.CANCEL))
-    peer.connection.lost("gone")
+    peer.connection.connection_lost("gone")
     assert not heard
 
 
@@ -419,7 +419,7 @@ def test_a_deadline() -> None:
     heard: list[str] = []
     peer = Peer([unary(lambda call, request: call.on_cancel(lambda: heard.append("up")))]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_timeout="3S"))
-    _expire(peer, 3 + GRACE_SECONDS - 0.001)
+    _expire(peer, 3 + DEADLINE_GRACE_SECONDS - 0.001)
     assert not heard
     _expire(peer, 0.001)
     assert heard == ["up"]
@@ -432,7 +432,7 @@ def test_a_deadline_in_the_middle_of_an_answer() -> None:
     peer = Peer([streaming(lambda call, request: parked.append(call))]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_timeout="1S"))
     parked[0].send(bytes(100_000))
-    _expire(peer, 1 + GRACE_SECONDS)
+    _expire(peer, 1 + DEADLINE_GRACE_SECONDS)
     assert parked[0].cancelled
     assert peer.answer(1).reset == ErrorCode.CANCEL
     assert not peer.feed(f.window_update(0, 100_000))
@@ -442,7 +442,7 @@ def test_a_deadline_before_the_request_is_whole() -> None:
     """An incomplete request gets DEADLINE_EXCEEDED at its deadline."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="100m")) + peer.data(1, b"\0\0"))
-    _expire(peer, 0.1 + GRACE_SECONDS)
+    _expire(peer, 0.1 + DEADLINE_GRACE_SECONDS)
     assert peer.answer(1).status == (4, "deadline exceeded")
 
 
@@ -450,7 +450,7 @@ def test_a_deadline_of_a_bidirectional_stream() -> None:
     """A bidirectional call whose client sends nothing more gets DEADLINE_EXCEEDED at its deadline."""
     peer = Peer([bidi(lambda call, request: None)]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="2S")))
-    _expire(peer, 2 + GRACE_SECONDS - 0.001)
+    _expire(peer, 2 + DEADLINE_GRACE_SECONDS - 0.001)
     assert not peer.answer(1).ended
     _expire(peer, 0.001)
     assert peer.answer(1).status == (4, "deadline exceeded")
@@ -463,7 +463,7 @@ def test_a_deadline_that_was_kept() -> None:
     peer.feed(peer.request(1, b"", "/test.Echo/Now", grpc_timeout="1S"))
     assert peer.deadlines.next_due is None
     peer.feed(peer.request(3, b"", ECHO, grpc_timeout="1S"))
-    assert peer.deadlines.next_due == peer.now + 1 + GRACE_SECONDS
+    assert peer.deadlines.next_due == peer.now + 1 + DEADLINE_GRACE_SECONDS
     parked[0].reply(b"in time")
     _expire(peer, 5)
     assert peer.answer(3).status == (0, "")

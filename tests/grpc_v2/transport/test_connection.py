@@ -95,7 +95,7 @@ def test_input_may_end_anywhere() -> None:
         cancelled.clear()
         peer = Peer([unary(park)])
         peer.feed(whole[:at])
-        peer.connection.lost("gone")
+        peer.connection.connection_lost("gone")
         assert not peer.connection.output.streams
         assert cancelled == began
 
@@ -144,7 +144,7 @@ def test_damage_to_a_conversation(at: int, damage: bytes) -> None:
     whole = bytearray(_session_bytes(peer))
     whole[at : at + len(damage)] = damage
     peer.feed_in_pieces(bytes(whole), 100)
-    peer.connection.lost("gone")
+    peer.connection.connection_lost("gone")
     assert not peer.connection.output.streams
     assert not peer.log
 

@@ -11,7 +11,7 @@ from rocketmq_testkit.grpc_v2.transport import Limits, ServerCall
 from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 from rocketmq_testkit.grpc_v2.transport.http2.settings import HEADER_TABLE_SIZE, INITIAL_WINDOW_SIZE, encode_settings
-from rocketmq_testkit.grpc_v2.transport.http2.stream_table import State
+from rocketmq_testkit.grpc_v2.transport.http2.stream_table import StreamState
 
 from tests.grpc_v2.transport.wire import Peer, bidi, request_fields, unary
 
@@ -267,15 +267,15 @@ def test_ended_streams_are_remembered_one_kind_apart_from_another() -> None:
     """Ended streams are stored separately by state, and a repeated end evicts no other stream."""
     peer = _ended(1_030)
     registry = peer.connection.output.registry
-    assert registry.state_of(1) is State.SKIPPED
-    assert registry.state_of(8 * 1_029 + 1) is State.CLOSED
-    assert registry.state_of(8 * 1_029 + 3) is State.RESET
-    assert registry.state_of(8 * 1_029 + 5) is State.ABANDONED
+    assert registry.state_of(1) is StreamState.SKIPPED
+    assert registry.state_of(8 * 1_029 + 1) is StreamState.CLOSED
+    assert registry.state_of(8 * 1_029 + 3) is StreamState.RESET
+    assert registry.state_of(8 * 1_029 + 5) is StreamState.ABANDONED
     for _ in range(2_000):
-        registry.abandon(8 * 1_029 + 5)
-        registry.abandon(8 * 1_029 + 3)
-    assert registry.state_of(8 * 100 + 5) is State.ABANDONED
-    assert registry.state_of(8 * 1_029 + 3) is State.ABANDONED
+        registry.mark_abandoned(8 * 1_029 + 5)
+        registry.mark_abandoned(8 * 1_029 + 3)
+    assert registry.state_of(8 * 100 + 5) is StreamState.ABANDONED
+    assert registry.state_of(8 * 1_029 + 3) is StreamState.ABANDONED
 
 
 def test_a_stream_that_ended_in_two_ways_is_forgotten_once() -> None:
@@ -288,7 +288,7 @@ def test_a_stream_that_ended_in_two_ways_is_forgotten_once() -> None:
     for stream_id in range(2_063, 4_123, 2):
         peer.feed(peer.headers(stream_id, request_fields()) + f.rst_stream(stream_id, ErrorCode.CANCEL))
     assert peer.connection.output.failure is None
-    assert peer.connection.output.registry.state_of(1) is State.SKIPPED
+    assert peer.connection.output.registry.state_of(1) is StreamState.SKIPPED
 
 
 def test_a_repeated_field_is_joined_in_one_go() -> None:

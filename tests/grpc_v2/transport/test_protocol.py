@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 from rocketmq_testkit.grpc_v2.transport import Abort, GrpcMethod, Limits, ServerCall
-from rocketmq_testkit.grpc_v2.transport.grpc.session import GRACE_SECONDS
+from rocketmq_testkit.grpc_v2.transport.grpc.session import DEADLINE_GRACE_SECONDS
 from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory, GrpcServerProtocol
 from twisted.internet.error import ConnectionDone
@@ -141,7 +141,7 @@ def test_deadlines_use_one_timer_of_the_clock() -> None:
         wired.feed(wired.peer.request(stream_id, name.encode(), ECHO, grpc_timeout=timeout))
     wired.feed(wired.peer.request(7, b"", "/test.Echo/Now", grpc_timeout="1S"))
     timers: list[Any] = list(wired.clock.getDelayedCalls())
-    assert [timer.getTime() for timer in timers] == [2 + GRACE_SECONDS]
+    assert [timer.getTime() for timer in timers] == [2 + DEADLINE_GRACE_SECONDS]
     wired.clock.pump([2, 0.2])
     assert ended == ["fast"]
     wired.clock.pump([1, 1, 1])
@@ -417,7 +417,7 @@ def test_late_events_of_a_lost_connection() -> None:
     wired.transport.clear()
     parked[0].reply(b"nobody")
     wired.protocol.dataReceived(f.ping(bytes(8), ack=False))
-    wired.protocol.cut()
+    wired.protocol.close_now()
     assert not wired.transport.value()
 
 

@@ -10,7 +10,7 @@ from hpack import Decoder, Encoder
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits, MethodKind, ServerCall
 from rocketmq_testkit.grpc_v2.transport.grpc.call import ConnectionFacts
 from rocketmq_testkit.grpc_v2.transport.grpc.deadlines import Deadlines
-from rocketmq_testkit.grpc_v2.transport.grpc.refused import CallContext, RefusedCall
+from rocketmq_testkit.grpc_v2.transport.grpc.refused_calls import CallContext, RefusedCall
 from rocketmq_testkit.grpc_v2.transport.grpc.session import GrpcSession
 from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 from rocketmq_testkit.grpc_v2.transport.http2.connection import Http2Connection
@@ -125,7 +125,7 @@ class Peer:
     def feed(self, data: bytes) -> list[Frame]:
         """Pass bytes to the server, and return the frames that it wrote."""
         self.connection.receive(data, self.now)
-        self.session.settle(self.now)
+        self.session.register_deadlines(self.now)
         return self.read()
 
     def feed_in_pieces(self, data: bytes, size: int) -> None:

@@ -8,20 +8,20 @@ from ..http2.header_blocks import HeaderBlock, encode_block
 from .metadata import Metadata, encode_metadata, percent_encode
 
 # Upstream's proxy announces its encodings in every response (grpc-java ServerCallImpl).
-_OPENING: Final = [
+_RESPONSE_HEADERS: Final = [
     (":status", "200"),
     ("content-type", "application/grpc"),
     ("grpc-encoding", "identity"),
     ("grpc-accept-encoding", "gzip"),
 ]
 
-OPENING: Final = HeaderBlock.of(_OPENING)
+RESPONSE_HEADERS: Final = HeaderBlock.of(_RESPONSE_HEADERS)
 OK_TRAILERS: Final = HeaderBlock.of([("grpc-status", "0")])
 
 
-def opening(metadata: Metadata) -> bytes:
+def response_headers(metadata: Metadata) -> bytes:
     """Return the header block that opens a response with initial metadata."""
-    return OPENING.block + encode_block(encode_metadata(metadata))
+    return RESPONSE_HEADERS.block + encode_block(encode_metadata(metadata))
 
 
 def trailers(status: int, text: str, metadata: Metadata | None) -> bytes:
@@ -38,9 +38,9 @@ def trailers(status: int, text: str, metadata: Metadata | None) -> bytes:
 
 def trailers_only(status: int, text: str, metadata: Metadata | None) -> bytes:
     """Return the only header block of a response without messages and initial metadata."""
-    return OPENING.block + trailers(status, text, metadata)
+    return RESPONSE_HEADERS.block + trailers(status, text, metadata)
 
 
-def plain_text_opening(http_status: str) -> bytes:
+def plain_text_headers(http_status: str) -> bytes:
     """Return the opening header block for a peer that does not speak gRPC. Plain text follows as the body."""
     return encode_block([(":status", http_status), ("content-type", "text/plain; charset=utf-8")])

@@ -39,6 +39,6 @@ class CallContext:
     log: Callable[[str], None]
     on_refused: OnRefused = ignore_refused
 
-    def refused(self, head: RequestHead | None, code: int, name: str, text: str) -> None:
+    def report_refused(self, head: RequestHead | None, code: int, name: str, text: str) -> None:
         """Report a call that ends without a response of its handler."""
         self.on_refused(self.facts, RefusedCall(head, code, name, text))
