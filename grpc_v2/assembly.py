@@ -14,30 +14,30 @@ from .proxy.client_state import ClientState
 from .proxy.delayed_calls import CallLater, DelayedCalls
 from .proxy.fire_and_forget import FireAndForget
 from .proxy.proxy import Proxy
-from .proxy.receive_polls import Polls
-from .proxy.request_pools import RequestPools
+from .proxy.receive_polls import ReceivePolls
+from .proxy.request_pools import ProxyRequestPools
 from .proxy.routes import Endpoint, Routes
 from .proxy.rpc_table import Rpc
 from .proxy.session_end import SessionEnd
 from .proxy.sessions import SessionRegistry
-from .proxy.telemetry_requests import Questions
-from .proxy.transaction_cache import Transactions
+from .proxy.telemetry_requests import PendingRequests
+from .proxy.transaction_cache import TransactionCache
 from .rules.request_size import decoder
 from .services import RPCS
 from .services.ack import ACK_MESSAGE, AckService
 from .services.clients import HEARTBEAT, NOTIFY_CLIENT_TERMINATION, ClientRegistration, ClientService
 from .services.dead_letter import FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE, DeadLetterService
+from .services.direct_consumption import DirectConsumption
 from .services.invisible import CHANGE_INVISIBLE_DURATION, InvisibleDurationService
-from .services.pushes import Pushes
 from .services.recall import RECALL_MESSAGE, RecallService
 from .services.receive import RECEIVE_MESSAGE, ReceiveService
 from .services.route import QUERY_ASSIGNMENT, QUERY_ROUTE, RouteService
 from .services.send import SEND_MESSAGE, SendService
+from .services.server_commands import ServerCommands
 from .services.telemetry import TELEMETRY, TelemetryService
 from .services.transaction import END_TRANSACTION, TransactionService
 from .services.transaction_check import TransactionChecks
-from .services.unserved import GET_OFFSET, PULL_MESSAGE, QUERY_OFFSET, UPDATE_OFFSET, UnservedRpcs
-from .services.verification import DirectConsumption
+from .services.unimplemented import GET_OFFSET, PULL_MESSAGE, QUERY_OFFSET, UPDATE_OFFSET, UnimplementedRpcs
 from .transport import GrpcMethod
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rocketmq_testkit.emulator.engine import Engine
 
 
-def messaging_methods(
+def create_messaging_service(
     *,
     engine: "Engine",
     endpoint: Endpoint,
@@ -73,7 +73,7 @@ def messaging_methods(
         config=config,
         tick=tick or _no_tick,
     )
-    engine.excusing.append(parts.sessions.excuse)
+    engine.excusing.append(parts.sessions.postpone_expiry)
     engine.leaving.append(parts.polls.broker_stopped)
     delayed_calls = DelayedCalls(engine.scheduler, call_later, parts.tick)
     rpcs = {
@@ -116,31 +116,31 @@ class _Parts:
             endpoint=endpoint,
         )
         self.fire_and_forget = fire_and_forget = FireAndForget(engine.gate, routes)
-        self.transactions = Transactions(config)
-        self.polls = Polls(scheduler=scheduler, config=config, fire_and_forget=fire_and_forget, tick=tick)
-        self.pools = RequestPools(scheduler, config, brokers)
+        self.transactions = TransactionCache(config)
+        self.polls = ReceivePolls(scheduler=scheduler, config=config, fire_and_forget=fire_and_forget, tick=tick)
+        self.pools = ProxyRequestPools(scheduler, config, brokers)
         self.access = Access(config, scheduler, routes.accounts)
         self.renewals = Renewals(
             scheduler=scheduler, config=config, gate=engine.gate, fire_and_forget=fire_and_forget, routes=routes
         )
-        questions = Questions(scheduler, config)
+        pending_requests = PendingRequests(scheduler, config)
         self.direct_consumption = DirectConsumption(
-            routes=routes, questions=questions, fire_and_forget=fire_and_forget, scheduler=scheduler
+            routes=routes, pending_requests=pending_requests, fire_and_forget=fire_and_forget, scheduler=scheduler
         )
-        pushes = Pushes(
+        server_commands = ServerCommands(
             transaction_checks=TransactionChecks(transactions=self.transactions, scheduler=scheduler),
             direct_consumption=self.direct_consumption,
         )
         self.session_end = SessionEnd(
             config=config, renewals=self.renewals, polls=self.polls, fire_and_forget=fire_and_forget
         )
-        self.sessions = SessionRegistry(scheduler, pushes.push, self.session_end.expired)
+        self.sessions = SessionRegistry(scheduler, server_commands.send_effect, self.session_end.expired)
         self.clients = ClientState(
             sessions=self.sessions,
             session_end=self.session_end,
             polls=self.polls,
             renewals=self.renewals,
-            questions=questions,
+            pending_requests=pending_requests,
         )
 
 
@@ -213,7 +213,7 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
         ),
         (TELEMETRY,),
     )
-    yield UnservedRpcs(), (PULL_MESSAGE, UPDATE_OFFSET, GET_OFFSET, QUERY_OFFSET)
+    yield UnimplementedRpcs(), (PULL_MESSAGE, UPDATE_OFFSET, GET_OFFSET, QUERY_OFFSET)
 
 
 def _no_tick() -> None:

@@ -66,4 +66,4 @@ class MessagingService:
         """Discard all clients and cancel their timers. The transport closes the connections."""
         if self._health is not None:
             self._health.set("", ServingStatus.NOT_SERVING)
-        self.clients.forget()
+        self.clients.discard()

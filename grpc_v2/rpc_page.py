@@ -43,7 +43,7 @@ def _table() -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for rpc in RPCS:
         operations = ", ".join(operation.__name__ for operation in rpc.operations)
-        yield f"| {rpc.name} | {rpc.kind.value} | {rpc.about} | {operations} | {_codes(rpc)} |"
+        yield f"| {rpc.name} | {rpc.kind.value} | {rpc.summary} | {operations} | {_codes(rpc)} |"
 
 
 def _codes(rpc: Rpc) -> str:

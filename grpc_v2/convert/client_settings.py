@@ -26,7 +26,7 @@ def with_defaults(settings: pb.Settings, config: ProxyConfig) -> pb.Settings:
     return kept
 
 
-def answered(kept: pb.Settings, group: GroupConfig | None, config: ProxyConfig) -> pb.Settings:
+def settings_for_client(kept: pb.Settings, group: GroupConfig | None, config: ProxyConfig) -> pb.Settings:
     """Return the settings to send to the client.
 
     `group` is the consumer group's current configuration on the broker.
@@ -55,7 +55,7 @@ def _overlay_producer(settings: pb.Settings, config: ProxyConfig) -> None:
     backoff.multiplier = config.grpc_client_producer_backoff_multiplier
 
 
-def attempts_of(group: GroupConfig) -> int:
+def max_attempts_of(group: GroupConfig) -> int:
     """Return the maximum number of deliveries of a message: one more than its retries, added as Java ints.
 
     The largest number of retries overflows to the smallest number of attempts. All messages are then dead letters.
@@ -70,7 +70,7 @@ def _overlay_group(settings: pb.Settings, group: GroupConfig, config: ProxyConfi
     set_duration(subscription.long_polling_timeout, config.pushed_long_polling_timeout_millis)
     policy = settings.backoff_policy
     policy.Clear()
-    policy.max_attempts = attempts_of(group)
+    policy.max_attempts = max_attempts_of(group)
     _fill_backoff(policy, group, config)
 
 

@@ -91,21 +91,21 @@ def _fill_identity(system: pb.SystemProperties, properties: dict[str, str], reco
 
 
 def _fill_times(system: pb.SystemProperties, properties: dict[str, str], record: Record, now_ms: int) -> None:
-    born_ms = number(properties.get(props.BORN_TIMESTAMP))
+    born_ms = parse_number(properties.get(props.BORN_TIMESTAMP))
     set_timestamp(system.born_timestamp, record.born_timestamp if born_ms is None else born_ms)
     system.born_host = properties.get(props.BORN_HOST) or _host(record.born_host)[0]
     set_timestamp(system.store_timestamp, record.store_timestamp)
     host, port = _host(record.store_host)
     system.store_host = f"{host}:{port}"
-    deliver_ms = number(properties.get(props.TIMER_DELIVER_MS))
+    deliver_ms = parse_number(properties.get(props.TIMER_DELIVER_MS))
     if deliver_ms is None:
-        delay_s = number(properties.get(props.TIMER_DELAY_SEC))
+        delay_s = parse_number(properties.get(props.TIMER_DELAY_SEC))
         deliver_ms = None if delay_s is None else now_ms + delay_s * 1000
     if deliver_ms is not None:
         set_timestamp(system.delivery_timestamp, deliver_ms)
 
 
-def number(text: str | None) -> int | None:
+def parse_number(text: str | None) -> int | None:
     """Parse a property as a number of at most 15 digits, else return None.
 
     Remoting producers can set it to any text.

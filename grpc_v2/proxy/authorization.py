@@ -14,12 +14,12 @@ from ..proto import definition_pb2 as pb
 from ..rules.proxy_rules import is_blank
 from ..rules.status import Refusal
 from .required_rights import Rights
-from .rpc_call import ServerCall
+from .rpc_call import TransportCall
 
 _PACKAGE = "apache.rocketmq.v2."
 
 
-def check(access: Access, call: ServerCall, request: Message, rights: Rights) -> None:
+def check(access: Access, call: TransportCall, request: Message, rights: Rights) -> None:
     """Authenticate and authorize a request that requires `rights`. Raises Refusal (UNAUTHORIZED)."""
     host, port = call.peer
     asking = Asking(_PACKAGE + type(request).DESCRIPTOR.name, f"{host}:{port}", host)

@@ -40,7 +40,7 @@ As in upstream, a message is not found if the client uses another message id for
 
 
 @dataclass(slots=True, eq=False)
-class Renewable:
+class RenewableMessage:
     """A message received with auto_renew. `first_pop_ms` is the time of its pop, `handle` is its newest handle."""
 
     session: Session
@@ -82,22 +82,22 @@ class Renewals:
         self._gate = gate
         self._fire_and_forget = fire_and_forget
         self._routes = routes
-        self._agenda: Agenda[Renewable] = Agenda(scheduler, "renewal", self._due)
-        self._of_session: dict[Session, dict[Key, Renewable]] = {}
+        self._timers: Agenda[RenewableMessage] = Agenda(scheduler, "renewal", self._due)
+        self._by_session: dict[Session, dict[Key, RenewableMessage]] = {}
 
-    def messages_of(self, session: Session) -> list[Renewable]:
+    def messages_of(self, session: Session) -> list[RenewableMessage]:
         """Return the messages of a client, in the order in which it received them."""
-        return list(self._of_session.get(session, {}).values())
+        return list(self._by_session.get(session, {}).values())
 
-    def remember(self, found: Renewable) -> None:
+    def store(self, found: RenewableMessage) -> None:
         """Store a message that a client received. In a large table, expired messages are dropped as well."""
-        known = self._of_session.get(found.session)
+        known = self._by_session.get(found.session)
         if known is None:
-            known = self._of_session[found.session] = {}
+            known = self._by_session[found.session] = {}
         key = found.key
         replaced = known.pop(key, None)
         if replaced is not None:
-            self._agenda.discard(replaced)
+            self._timers.discard(replaced)
         known[key] = found
         if len(known) > _PRUNE_ABOVE:
             now_ms = self._scheduler.now_ms
@@ -106,44 +106,46 @@ class Renewals:
         if self._config.renew_schedule_enable:
             self._schedule(found)
 
-    def take(self, session: Session | None, group: str, message_id: str, handle: ReceiptHandle) -> ReceiptHandle:
+    def stop_renewing(
+        self, session: Session | None, group: str, message_id: str, handle: ReceiptHandle
+    ) -> ReceiptHandle:
         """Stop renewing a message, because its client sent a request for it. Returns the handle for that request."""
-        known = None if session is None else self._of_session.get(session)
+        known = None if session is None else self._by_session.get(session)
         found = None if known is None else known.get(_key(group, message_id, handle))
         if found is None:
             return handle
         self._drop(found)
         return found.handle
 
-    def give_back(self, session: Session, label: str) -> None:
+    def make_visible(self, session: Session, label: str) -> None:
         """Make the unacknowledged messages of a client that left visible soon."""
         delay_ms = self._config.invisible_time_millis_when_clear
         for found in self.messages_of(session):
             self._drop(found)
-            broker = self._routes.named(found.handle.broker_name)
+            broker = self._routes.master_named(found.handle.broker_name)
             self._fire_and_forget.submit(broker, session.channel, label, found.change(delay_ms))
 
-    def forget(self, session: Session) -> None:
+    def drop_session(self, session: Session) -> None:
         """Stop renewing the messages of a client, without making them visible."""
         for found in self.messages_of(session):
             self._drop(found)
 
-    def _schedule(self, found: Renewable) -> None:
-        self._agenda.add(found, found.handle.next_visible_ms - self._config.renew_ahead_time_millis)
+    def _schedule(self, found: RenewableMessage) -> None:
+        self._timers.add(found, found.handle.next_visible_ms - self._config.renew_ahead_time_millis)
 
-    def _drop(self, found: Renewable) -> None:
-        self._agenda.discard(found)
-        known = self._of_session.get(found.session)
+    def _drop(self, found: RenewableMessage) -> None:
+        self._timers.discard(found)
+        known = self._by_session.get(found.session)
         if known is not None:
             known.pop(found.key, None)
             if not known:
-                del self._of_session[found.session]
+                del self._by_session[found.session]
 
-    def _due(self, items: list[Renewable]) -> None:
+    def _due(self, items: list[RenewableMessage]) -> None:
         for found in items:
             self._renew(found)
 
-    def _renew(self, found: Renewable) -> None:
+    def _renew(self, found: RenewableMessage) -> None:
         config, now_ms = self._config, self._scheduler.now_ms
         if found.handle.is_expired(now_ms):
             self._drop(found)
@@ -157,15 +159,15 @@ class Renewals:
             if group is None:
                 return
             invisible_ms = retry_delay_ms(group, found.reconsume_times)
-        broker = self._routes.named(found.handle.broker_name)
+        broker = self._routes.master_named(found.handle.broker_name)
         self._gate.submit(broker, _Renewal(found, self._renewed), found.change(invisible_ms))
 
-    def _renewed(self, found: Renewable, outcome: Outcome) -> None:
+    def _renewed(self, found: RenewableMessage, outcome: Outcome) -> None:
         """Store the new handle and schedule the next renewal.
 
         After SYSTEM_ERROR the renewal is retried, up to `maxRenewRetryTimes`. Any other failure drops the message.
         """
-        if self._of_session.get(found.session, {}).get(found.key) is not found:
+        if self._by_session.get(found.session, {}).get(found.key) is not found:
             return
         config = self._config
         if isinstance(outcome, ChangeInvisibleResult):
@@ -175,9 +177,9 @@ class Renewals:
             self._schedule(found)
             return
         found.failed += 1
-        passing = isinstance(outcome, EngineError) and outcome.code is ResponseCode.SYSTEM_ERROR
-        if passing and found.failed < config.max_renew_retry_times:
-            self._agenda.add(found, self._scheduler.now_ms + config.renew_schedule_period_millis)
+        is_transient = isinstance(outcome, EngineError) and outcome.code is ResponseCode.SYSTEM_ERROR
+        if is_transient and found.failed < config.max_renew_retry_times:
+            self._timers.add(found, self._scheduler.now_ms + config.renew_schedule_period_millis)
         else:
             self._drop(found)
 
@@ -185,13 +187,13 @@ class Renewals:
 class _Renewal:
     """One renewal, as a Call of the gate."""
 
-    __slots__ = ("_found", "_then")
+    __slots__ = ("_found", "_on_outcome")
     label = "RenewMessage"
     active = True
 
-    def __init__(self, found: Renewable, then: Callable[[Renewable, Outcome], None]) -> None:
+    def __init__(self, found: RenewableMessage, on_outcome: Callable[[RenewableMessage, Outcome], None]) -> None:
         self._found = found
-        self._then = then
+        self._on_outcome = on_outcome
 
     @property
     def channel(self) -> Channel:
@@ -200,7 +202,7 @@ class _Renewal:
 
     def reply(self, outcome: Outcome) -> None:
         """Pass on the outcome of the renewal."""
-        self._then(self._found, outcome)
+        self._on_outcome(self._found, outcome)
 
 
 def retry_delay_ms(group: GroupConfig, reconsume_times: int) -> int:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from rocketmq_testkit.emulator.cluster.broker import Broker
 
 
-class Step(IntEnum):
+class PollStep(IntEnum):
     """The purpose of the operation in flight."""
 
-    LOOK = 0  # a pop that does not wait
-    NOTIFY = 1  # a notification, which waits and receives no messages
-    POP = 2  # a pop that waits
+    SHORT_POLL = 0  # a pop that does not wait
+    NOTIFICATION = 1  # a notification, which waits and receives no messages
+    LONG_POLL = 2  # a pop that waits
 
 
 class BrokerPoll:
@@ -39,12 +39,12 @@ class BrokerPoll:
         "active",
         "broker",
         "channel",
-        "end",
-        "found_others",
+        "end_reason",
         "label",
-        "pops",
+        "notified_for_others",
         "step",
         "submitting",
+        "waits_in_pop",
     )
 
     def __init__(
@@ -60,43 +60,43 @@ class BrokerPoll:
         self.label = call.rpc.name
         self.active = True
         """True if the outcome is still needed."""
-        self.end: Refusal | None = None
+        self.end_reason: Refusal | None = None
         """The reason why the wait on this broker has ended; None while it continues."""
-        self.step = Step.LOOK
+        self.step = PollStep.SHORT_POLL
         self.submitting = False
         """True while an operation is being submitted: an outcome is then immediate."""
-        self.pops = False
+        self.waits_in_pop = False
         """True if the operation that waits on the broker is a pop."""
-        self.found_others = False
+        self.notified_for_others = False
         """True if the last notification was about messages for other clients."""
         self._gate: Gate = call.rpc.gate
         self._fire_and_forget = fire_and_forget
         self._on_outcome: Callable[[BrokerPoll, Outcome], None] | None = on_outcome
         self._waiting = False
 
-    def submit(self, operation: Operation, step: Step) -> None:
+    def submit(self, operation: Operation, step: PollStep) -> None:
         """Submit the next operation."""
         self.step = step
         self._waiting = self.submitting = True
-        self.pops = isinstance(operation, PopMessage)
+        self.waits_in_pop = isinstance(operation, PopMessage)
         self._gate.submit(self.broker, self, operation)
         self.submitting = False
 
     def reply(self, outcome: Outcome) -> None:
         """Pass on the outcome of the last operation, if it is still needed."""
         on_outcome = self._on_outcome
-        self._waiting = self.pops = False
+        self._waiting = self.waits_in_pop = False
         if on_outcome is not None and self.active:
             on_outcome(self, outcome)
 
-    def finish(self, why: Refusal) -> None:
+    def finish(self, reason: Refusal) -> None:
         """End the wait on this broker."""
-        self.end = why
+        self.end_reason = reason
         self.active = False
 
     def broker_stopped(self) -> None:
         """Record that the broker has dropped the operation, because it stopped."""
-        self._waiting = self.pops = False
+        self._waiting = self.waits_in_pop = False
 
     def cancel(self) -> None:
         """Make the broker drop the waiting operation, whose outcome is no longer needed."""

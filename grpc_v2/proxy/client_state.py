@@ -1,10 +1,10 @@
 """Everything that the proxy holds for its clients, and the two ways in which it ends."""
 
 from .auto_renewal import Renewals
-from .receive_polls import Polls
+from .receive_polls import ReceivePolls
 from .session_end import SessionEnd
 from .sessions import SessionRegistry
-from .telemetry_requests import Questions
+from .telemetry_requests import PendingRequests
 
 
 class ClientState:
@@ -15,15 +15,15 @@ class ClientState:
         *,
         sessions: SessionRegistry,
         session_end: SessionEnd,
-        polls: Polls,
+        polls: ReceivePolls,
         renewals: Renewals,
-        questions: Questions,
+        pending_requests: PendingRequests,
     ) -> None:
         self.sessions = sessions
         self.polls = polls
         self.renewals = renewals
         self._session_end = session_end
-        self._questions = questions
+        self._pending_requests = pending_requests
 
     def expire(self, client_id: str) -> None:
         """End the session of a client and its receives, as if it had sent nothing for too long."""
@@ -32,10 +32,10 @@ class ClientState:
             self.polls.end(session)  # the polls of a silent client would have ended long before
             self._session_end.expired(session)
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         """Discard all clients and their pending calls, without responses and without making messages visible."""
         for session in self.sessions:
-            self.renewals.forget(session)
+            self.renewals.drop_session(session)
         self.sessions.close()
-        self._questions.forget()
-        self.polls.forget()
+        self._pending_requests.discard_all()
+        self.polls.discard_all()

@@ -6,7 +6,7 @@ Source: GrpcMessagingApplication (5.3.3).
 from enum import Enum
 
 
-class Pool(Enum):
+class ProxyPool(Enum):
     """A thread pool: its name, and attributes of ProxyConfig for threads and queue capacity."""
 
     ROUTE = "route", "grpc_route_thread_pool_nums", "grpc_route_thread_queue_capacity"

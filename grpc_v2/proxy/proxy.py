@@ -9,8 +9,8 @@ from ..proto import definition_pb2 as pb
 from ..rules.proxy_rules import is_blank
 from ..rules.status import Refusal
 from .authorization import check as check_access
-from .request_pools import RequestPools
-from .rpc_call import RpcCall, ServedRpc, ServerCall
+from .request_pools import ProxyRequestPools
+from .rpc_call import RpcCall, ServedRpc, TransportCall
 from .sessions import SessionChannel, SessionRegistry
 
 CLIENT_ID = "x-mq-client-id"
@@ -21,14 +21,14 @@ class Proxy:
     """Serves calls. `tick` advances the engine's time to now; it runs before each call."""
 
     def __init__(
-        self, *, sessions: SessionRegistry, access: Access, pools: RequestPools, tick: Callable[[], None]
+        self, *, sessions: SessionRegistry, access: Access, pools: ProxyRequestPools, tick: Callable[[], None]
     ) -> None:
         self._sessions = sessions
         self._access = access
         self._pools = pools
         self._tick = tick
 
-    def serve(self, rpc: ServedRpc, server_call: ServerCall, request: object) -> None:
+    def serve(self, rpc: ServedRpc, server_call: TransportCall, request: object) -> None:
         """Start a call, or refuse it: UNAUTHORIZED, or CLIENT_ID_REQUIRED for an absent or blank client id."""
         self._tick()
         client_id = server_call.metadata.get(CLIENT_ID, "")
@@ -48,4 +48,4 @@ class Proxy:
         if self._pools.on:
             self._pools.enter(call, request)
         else:
-            call.guard(rpc.start, call, request)
+            call.run_guarded(rpc.start, call, request)

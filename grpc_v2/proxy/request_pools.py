@@ -17,7 +17,7 @@ from rocketmq_testkit.emulator.overload.thread_pool import ThreadPool
 from ..config.proxy_config import ProxyConfig
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal
-from .pool import Pool
+from .pool import ProxyPool
 from .rpc_call import RpcCall
 
 if TYPE_CHECKING:
@@ -25,39 +25,39 @@ if TYPE_CHECKING:
 
 FLOW_LIMIT = Refusal(pb.TOO_MANY_REQUESTS, "flow limit")
 """The response to a rejected request, if `flowLimitAnswerEnable` is on."""
-_WITHOUT_ANSWER = Rejection(None, "TOO_MANY_REQUESTS", "flow limit, without a response: flowLimitAnswerEnable=false")
-_POOLS = {pool.title: pool for pool in Pool}
+_WITHOUT_RESPONSE = Rejection(None, "TOO_MANY_REQUESTS", "flow limit, without a response: flowLimitAnswerEnable=false")
+_POOLS = {pool.title: pool for pool in ProxyPool}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class ProxyRequest:
     """A request in a pool."""
 
     call: RpcCall
     message: object
 
     def run(self, done: Callable[[], None]) -> None:
-        """Start the request. It occupies its thread until its response if its RPC `keeps_thread`."""
+        """Start the request. It occupies its thread until its response if its RPC `blocks_thread`."""
         call = self.call
-        if not call.rpc.keeps_thread:
-            call.guard(call.rpc.start, call, self.message)
+        if not call.rpc.blocks_thread:
+            call.run_guarded(call.rpc.start, call, self.message)
             done()
             return
         call.on_reply = done
-        call.guard(call.rpc.start, call, self.message)
+        call.run_guarded(call.rpc.start, call, self.message)
 
     def give_up(self) -> bool:
         """Return False: the proxy rejects no request that has waited."""
         return False
 
 
-class RequestPools:
+class ProxyRequestPools:
     """The pools of one proxy. Raises ConfigError for an unknown pool or an invalid time."""
 
     def __init__(self, scheduler: Scheduler, config: ProxyConfig, brokers: "Sequence[Broker]") -> None:
-        self._answers = config.flow_limit_answer_enable
-        self._refusing = {_pool("grpcRequestRefusals", name) for name in config.grpc_request_refusals.split()}
-        self._pools = {pool: ThreadPool[Request](scheduler, pool.title) for pool in Pool}
+        self._responds = config.flow_limit_answer_enable
+        self._refusing_pools = {_pool("grpcRequestRefusals", name) for name in config.grpc_request_refusals.split()}
+        self._pools = {pool: ThreadPool[ProxyRequest](scheduler, pool.title) for pool in ProxyPool}
         for pool, threads in self._pools.items():
             threads.threads = getattr(config, pool.threads)
             threads.capacity = getattr(config, pool.capacity)
@@ -67,7 +67,7 @@ class RequestPools:
                 raise ConfigError(f"grpcRequestTimes={word}: not POOL=MILLISECONDS; use grpcRequestTimes=producer=600")
             self._pools[_pool("grpcRequestTimes", name)].keeps_ms = int(text)
         self._brokers = brokers
-        self._always_on = bool(self._refusing) or any(threads.keeps_ms for threads in self._pools.values())
+        self._always_on = bool(self._refusing_pools) or any(threads.keeps_ms for threads in self._pools.values())
 
     @property
     def on(self) -> bool:
@@ -84,15 +84,15 @@ class RequestPools:
         """
         pool = call.rpc.pool
         if pool is None:
-            call.guard(call.rpc.start, call, message)
-        elif pool in self._refusing or not self._pools[pool].take(Request(call, message)):
-            if self._answers:
+            call.run_guarded(call.rpc.start, call, message)
+        elif pool in self._refusing_pools or not self._pools[pool].take(ProxyRequest(call, message)):
+            if self._responds:
                 call.refuse(FLOW_LIMIT)
             else:
-                call.journal_refusal(_WITHOUT_ANSWER, call.message)
+                call.journal_refusal(_WITHOUT_RESPONSE, call.message)
 
 
-def _pool(key: str, name: str) -> Pool:
+def _pool(key: str, name: str) -> ProxyPool:
     try:
         return _POOLS[name]
     except KeyError:

@@ -20,7 +20,7 @@ from ..rules.java_texts import unknown_topic
 from ..rules.message_rules import type_conflict
 from ..rules.proxy_rules import check_topic
 from ..rules.status import Refusal, proxy_exception
-from .rpc_call import ServerCall
+from .rpc_call import TransportCall
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.auth.user_table import Accounts
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rocketmq_testkit.emulator.operations.topics import TopicConfig
 
 Address = tuple[str, int]
-Endpoint = Callable[[ServerCall, str, int, Address | None], Address]
+Endpoint = Callable[[TransportCall, str, int, Address | None], Address]
 """(call, broker name, broker id, dialed address in the request) -> the address of that broker for the client."""
 Perm = Callable[["Broker", "TopicConfig"], int]
 """(broker, topic configuration) -> the permission bits of the topic on that broker."""
@@ -49,7 +49,7 @@ class Routes:
     ) -> None:
         self._endpoint = endpoint
         self._chance = chance
-        self._turns: dict[str, int] = {}
+        self._round_robin: dict[str, int] = {}
         self._masters = sorted((broker for broker in brokers if broker.broker_id == 0), key=lambda broker: broker.name)
         self._default = next(broker for broker in brokers if broker.broker_id == 0)
         self._cluster = len(self._masters) > 1
@@ -65,7 +65,7 @@ class Routes:
         """Return the users of the first running broker, None if no broker runs."""
         return next((broker.accounts for broker in self.masters), None)
 
-    def named(self, broker_name: str) -> "Broker":
+    def master_named(self, broker_name: str) -> "Broker":
         """Return the master with that name, else the first master.
 
         Upstream's LOCAL proxy has one broker for every name.
@@ -75,15 +75,15 @@ class Routes:
                 return broker
         return self._default
 
-    def holder(self, broker_name: str, otherwise: pb.Code = pb.INVALID_RECEIPT_HANDLE) -> "Broker":
+    def broker_of_handle(self, broker_name: str, error_code: pb.Code = pb.INVALID_RECEIPT_HANDLE) -> "Broker":
         """Return the master that a handle names.
 
-        With several masters, raises `otherwise` if that broker is unknown or not running.
+        With several masters, raises `error_code` if that broker is unknown or not running.
         Source: ClusterMessageService.resolveBrokerAddrInReceiptHandle, resolveBrokerAddr (5.3.3).
         """
-        broker = self.named(broker_name)
+        broker = self.master_named(broker_name)
         if self._cluster and (broker.name != broker_name or not broker.running):
-            raise proxy_exception(otherwise, f"cannot find broker {broker_name}")
+            raise proxy_exception(error_code, f"cannot find broker {broker_name}")
         return broker
 
     def topic_name(self, resource: pb.Resource) -> str:
@@ -113,7 +113,7 @@ class Routes:
                 return broker.topics.message_type(topic)
         return "UNSPECIFIED"
 
-    def write_queue(self, topic: str, message_group: str) -> "tuple[Broker, int]":
+    def choose_queue(self, topic: str, message_group: str) -> "tuple[Broker, int]":
         """Choose the queue of the next message: by the hash of its message group, else round-robin.
 
         Raises INTERNAL_SERVER_ERROR for a topic that no broker has, FORBIDDEN if no queue is writable.
@@ -121,7 +121,7 @@ class Routes:
         choices: list[tuple[Broker, int]] = []
         total = 0
         known = False
-        fixed = _fixed(self._order_conf(topic)) if self._cluster else None
+        fixed = _order_conf_queues(self._order_conf(topic)) if self._cluster else None
         for broker in self.masters:
             config = broker.topics.table.get(topic)
             if config is None:
@@ -137,7 +137,7 @@ class Routes:
         if not total:
             raise self._no_queue(known, "no writable queue")
         hashed = consistent_hash(string_hash(message_group), total) if message_group else None
-        index = self._next_turn(topic) % total if hashed is None else hashed
+        index = self._next_round_robin(topic) % total if hashed is None else hashed
         for broker, queues in choices:
             if index < queues:
                 return broker, index
@@ -169,7 +169,7 @@ class Routes:
             return readable
         first = next((index for index, broker in enumerate(readable) if broker.name == broker_name), None)
         if first is None:
-            first = self._next_turn(topic) % len(readable)
+            first = self._next_round_robin(topic) % len(readable)
         return readable[first:] + readable[:first]
 
     def check_type(self, topic: str, actual: str) -> None:
@@ -184,25 +184,25 @@ class Routes:
             raise type_conflict(expected, actual)
 
     def fill_endpoints(
-        self, endpoints: pb.Endpoints, call: ServerCall, *, broker_name: str, broker_id: int, asked: pb.Endpoints
+        self, endpoints: pb.Endpoints, call: TransportCall, *, broker_name: str, broker_id: int, requested: pb.Endpoints
     ) -> None:
-        """Write the address at which the client of a call reaches a broker. `asked` are those of its request."""
-        dialled = next(((address.host, address.port) for address in asked.addresses), None)
-        host, port = self._endpoint(call, broker_name, broker_id, dialled)
+        """Write the address at which the client of a call reaches a broker. `requested` are those of its request."""
+        dialed = next(((address.host, address.port) for address in requested.addresses), None)
+        host, port = self._endpoint(call, broker_name, broker_id, dialed)
         if ":" in host:
             endpoints.scheme = pb.IPv6
         else:
             endpoints.scheme = pb.IPv4 if _IPV4.match(host) else pb.DOMAIN_NAME
         endpoints.addresses.add(host=host, port=port)
 
-    def _next_turn(self, topic: str) -> int:
-        turn = self._turns.get(topic)
-        if turn is None:
-            if len(self._turns) >= _COUNTERS_MAX:
-                self._turns.clear()
-            turn = self._chance.below(1 << 30)
-        self._turns[topic] = turn + 1
-        return turn
+    def _next_round_robin(self, topic: str) -> int:
+        index = self._round_robin.get(topic)
+        if index is None:
+            if len(self._round_robin) >= _COUNTERS_MAX:
+                self._round_robin.clear()
+            index = self._chance.below(1 << 30)
+        self._round_robin[topic] = index + 1
+        return index
 
     @staticmethod
     def _no_queue(known: bool, text: str) -> Refusal:
@@ -215,7 +215,7 @@ def _own_perm(_broker: "Broker", config: "TopicConfig") -> int:
     return config.perm
 
 
-def _fixed(order_conf: str | None) -> dict[str, int] | None:
+def _order_conf_queues(order_conf: str | None) -> dict[str, int] | None:
     """Return the writable queues per broker of an order configuration (MessageQueueSelector.buildWrite).
 
     Permissions do not matter. None if there is no order configuration.

@@ -17,18 +17,18 @@ from rocketmq_testkit.emulator.operations.base import Operation
 
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, rejection
-from .pool import Pool
+from .pool import ProxyPool
 from .raw_requests import raw_request
 from .required_rights import Rights
 from .sessions import Session
 
-Then = Callable[[Outcome], None]
+OnOutcome = Callable[[Outcome], None]
 
 NODE = "proxy"
 """The node in journal lines of requests that the proxy handles on its own."""
 
 
-class ServerCall(Protocol):
+class TransportCall(Protocol):
     """The transport's call, as far as services use it."""
 
     on_message: Callable[[Any], None] | None
@@ -95,10 +95,10 @@ class ServedRpc:
     response: Callable[..., Message]
     anonymous: bool
     rights: Rights
-    pool: Pool | None
-    keeps_thread: bool
+    pool: ProxyPool | None
+    blocks_thread: bool
     start: Callable[["RpcCall", Any], None]
-    refuse: Callable[["RpcCall", Refusal], None]
+    send_refusal: Callable[["RpcCall", Refusal], None]
     gate: Gate
     log: Callable[[str], None]
 
@@ -109,9 +109,9 @@ class RpcCall:
     __slots__ = (
         "channel",
         "client_id",
-        "engine_refused",
         "message",
         "on_reply",
+        "refusal_is_journaled",
         "rpc",
         "server_call",
         "session",
@@ -120,7 +120,7 @@ class RpcCall:
     def __init__(  # noqa: PLR0917  # made for each request: keywords would cost it time
         self,
         rpc: ServedRpc,
-        server_call: ServerCall,
+        server_call: TransportCall,
         client_id: str,
         session: Session | None,
         channel: Channel,
@@ -133,14 +133,14 @@ class RpcCall:
         self.channel = channel
         self.message = message
         """The request; None for a stream of requests."""
-        self.engine_refused = False
+        self.refusal_is_journaled = False
         """True if the journal already has the refusal as the outcome of an operation."""
         self.on_reply: Callable[[], None] | None = None
         """Called after the response, to release what is held for the call."""
 
-    def ask(self, node: Node, operation: Operation, then: Then) -> None:
-        """Submit an operation to the engine. `then` gets the outcome, at once or later."""
-        self.rpc.gate.submit(node, EngineCall(self, then), operation)
+    def submit(self, node: Node, operation: Operation, on_outcome: OnOutcome) -> None:
+        """Submit an operation to the engine. `on_outcome` gets the outcome, at once or later."""
+        self.rpc.gate.submit(node, EngineCall(self, on_outcome), operation)
 
     def reply(self, response: Message) -> None:
         """Send the response and end the call."""
@@ -151,9 +151,9 @@ class RpcCall:
     def refuse(self, refusal: Refusal) -> None:
         """Send a Status as the response."""
         # A receive without messages is no refusal: the journal has the outcomes of its pops.
-        if not self.engine_refused and refusal.code != pb.MESSAGE_NOT_FOUND:
+        if not self.refusal_is_journaled and refusal.code != pb.MESSAGE_NOT_FOUND:
             self.journal_refusal(rejection(refusal), self.message)
-        self.rpc.refuse(self, refusal)
+        self.rpc.send_refusal(self, refusal)
 
     def journal_refusal(self, outcome: Rejection, message: Message | None) -> None:
         """Journal a request that was refused before it became an operation."""
@@ -165,7 +165,7 @@ class RpcCall:
         request = raw_request(self.server_call.metadata, self.message)
         self.rpc.gate.served(NODE, self.channel.channel_id, self.rpc.name, request)
 
-    def guard(self, function: Callable[..., None], *arguments: object) -> None:
+    def run_guarded(self, function: Callable[..., None], *arguments: object) -> None:
         """Call a service function. A Refusal becomes the response.
 
         An unexpected exception is logged and becomes a response as well. Other calls are not affected.
@@ -186,12 +186,12 @@ class RpcCall:
 class EngineCall:
     """One operation of an RPC, as a Call of the gate."""
 
-    __slots__ = ("_rpc_call", "_then")
+    __slots__ = ("_on_outcome", "_rpc_call")
     active = True
 
-    def __init__(self, rpc_call: RpcCall, then: Then) -> None:
+    def __init__(self, rpc_call: RpcCall, on_outcome: OnOutcome) -> None:
         self._rpc_call = rpc_call
-        self._then = then
+        self._on_outcome = on_outcome
 
     @property
     def channel(self) -> Channel:
@@ -206,5 +206,5 @@ class EngineCall:
     def reply(self, outcome: Outcome) -> None:
         """Continue the service function with the outcome."""
         call = self._rpc_call
-        call.engine_refused = isinstance(outcome, EngineError)
-        call.guard(self._then, outcome)
+        call.refusal_is_journaled = isinstance(outcome, EngineError)
+        call.run_guarded(self._on_outcome, outcome)

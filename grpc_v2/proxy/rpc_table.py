@@ -17,16 +17,16 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation, Result
 
 from ..proto import definition_pb2 as pb
-from ..rules.status import Refusal, broker_refused
+from ..rules.status import Refusal, from_broker_error
 from ..transport import MethodKind
-from .pool import Pool
+from .pool import ProxyPool
 from .required_rights import Rights
 from .rpc_call import RpcCall, ServedRpc
 
 SERVICE = "/apache.rocketmq.v2.MessagingService/"
 """The path prefix on the wire. It is upstream's, although the messages here are in another protobuf package."""
 
-Ask = tuple[Node, Operation]
+NodeOperation = tuple[Node, Operation]
 
 
 def refuse_in_response(_service: object, call: RpcCall, refusal: Refusal) -> None:
@@ -38,10 +38,10 @@ def refuse_in_response(_service: object, call: RpcCall, refusal: Refusal) -> Non
 class Rpc:
     """One RPC.
 
-    `start` starts a call, `refuse` ends it with a Status. The first argument of both is the RPC's service.
+    `start` starts a call, `send_refusal` ends it with a Status. The first argument of both is the RPC's service.
     `operations` and `codes` are the possible operations and response codes (besides OK). `anonymous` RPCs accept calls
     without a client id. `rights` is a rule of `required_rights`. `pool` is the thread pool, None if upstream starts the
-    RPC outside any pool. An RPC that `keeps_thread` waits for a slave on its thread.
+    RPC outside any pool. An RPC that `blocks_thread` waits for a slave on its thread.
     """
 
     name: str
@@ -51,11 +51,11 @@ class Rpc:
     operations: tuple[type[Operation], ...]
     codes: tuple[int, ...]
     kind: MethodKind = MethodKind.UNARY
-    refuse: Callable[[Any, RpcCall, Refusal], None] = field(default=refuse_in_response)
+    send_refusal: Callable[[Any, RpcCall, Refusal], None] = field(default=refuse_in_response)
     anonymous: bool = False
     rights: Rights = field(kw_only=True)
-    pool: Pool | None = field(default=None, kw_only=True)
-    keeps_thread: bool = field(default=False, kw_only=True)
+    pool: ProxyPool | None = field(default=None, kw_only=True)
+    blocks_thread: bool = field(default=False, kw_only=True)
 
     @property
     def path(self) -> str:
@@ -63,7 +63,7 @@ class Rpc:
         return SERVICE + self.name
 
     @property
-    def about(self) -> str:
+    def summary(self) -> str:
         """The first line of the docstring of `start`."""
         return (self.start.__doc__ or "").strip().partition("\n")[0]
 
@@ -76,18 +76,18 @@ class Rpc:
             anonymous=self.anonymous,
             rights=self.rights,
             pool=self.pool,
-            keeps_thread=self.keeps_thread,
+            blocks_thread=self.blocks_thread,
             start=MethodType(self.start, service),
-            refuse=MethodType(self.refuse, service),
+            send_refusal=MethodType(self.send_refusal, service),
             gate=gate,
             log=log,
         )
 
 
 def one_operation(
-    to_operation: Callable[[Any, RpcCall, Any], Ask],
+    to_operation: Callable[[Any, RpcCall, Any], NodeOperation],
     from_result: Callable[[Any, RpcCall, Any, Any], Message],
-    refusal: Callable[[Any, EngineError], Refusal] = lambda _request, error: broker_refused(error),
+    refusal: Callable[[Any, EngineError], Refusal] = lambda _request, error: from_broker_error(error),
 ) -> Callable[[Any, RpcCall, Any], None]:
     """Return the `start` function of an RPC with one operation.
 
@@ -98,12 +98,12 @@ def one_operation(
     def start(service: Any, call: RpcCall, request: Any) -> None:
         node, operation = to_operation(service, call, request)
 
-        def answer(outcome: Outcome) -> None:
+        def respond(outcome: Outcome) -> None:
             if isinstance(outcome, EngineError):
                 raise refusal(request, outcome)
             call.reply(from_result(service, call, request, outcome))
 
-        call.ask(node, operation, answer)
+        call.submit(node, operation, respond)
 
     start.__doc__ = to_operation.__doc__
     return start
@@ -112,11 +112,11 @@ def one_operation(
 def expect(outcome: Outcome, kind: type[Result]) -> Any:
     """Return the result of an operation. Raises INTERNAL_SERVER_ERROR with the remark of a broker's error."""
     if isinstance(outcome, EngineError):
-        raise broker_refused(outcome)
+        raise from_broker_error(outcome)
     if not isinstance(outcome, kind):
         raise AssertionError(f"{type(outcome).__name__} is no {kind.__name__}")
     return outcome
 
 
-NAMES = (pb.CLIENT_ID_REQUIRED, pb.ILLEGAL_TOPIC)
+CODES_OF_TOPIC_RPCS = (pb.CLIENT_ID_REQUIRED, pb.ILLEGAL_TOPIC)
 """Codes that every RPC with a topic name can return."""

@@ -13,7 +13,7 @@ from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
 
 from ..proto import definition_pb2 as pb
 
-FORGOTTEN_AFTER_MS = 130_000
+SESSION_TIMEOUT_MS = 130_000
 """In ms. Upstream drops a silent client after 120 s, at the next of its scans (seen: 124 to 130 s)."""
 
 
@@ -27,16 +27,16 @@ class CommandStream(Protocol):
 class SessionChannel:
     """A client, as a Channel of the gate."""
 
-    __slots__ = ("_on_push", "channel_id", "remote_address", "streams")
+    __slots__ = ("_on_effect", "channel_id", "remote_address", "streams")
 
     def __init__(
-        self, client_id: str, remote_address: tuple[str, int], on_push: Callable[[Effect], None] | None
+        self, client_id: str, remote_address: tuple[str, int], on_effect: Callable[[Effect], None] | None
     ) -> None:
         self.channel_id = f"grpc:{client_id}"
         self.remote_address = remote_address
         self.streams: list[CommandStream] = []
         """Open telemetry streams, the newest last."""
-        self._on_push = on_push
+        self._on_effect = on_effect
 
     @property
     def active(self) -> bool:
@@ -45,8 +45,8 @@ class SessionChannel:
 
     def push(self, effect: Effect) -> None:
         """Forward an effect of the engine to the client."""
-        if self._on_push is not None:
-            self._on_push(effect)
+        if self._on_effect is not None:
+            self._on_effect(effect)
 
 
 class Session:
@@ -74,11 +74,11 @@ class SessionRegistry:
     def __init__(
         self,
         scheduler: Scheduler,
-        on_push: Callable[[SessionChannel, Effect], None],
+        on_effect: Callable[[SessionChannel, Effect], None],
         on_end: Callable[[Session], None],
     ) -> None:
         self._scheduler = scheduler
-        self._on_push = on_push
+        self._on_effect = on_effect
         self._on_end = on_end
         self._sessions: dict[str, Session] = {}
 
@@ -92,22 +92,22 @@ class SessionRegistry:
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._sessions.values()))
 
-    def settle(self, client_id: str, settings: pb.Settings, remote_address: tuple[str, int]) -> Session:
+    def update_settings(self, client_id: str, settings: pb.Settings, remote_address: tuple[str, int]) -> Session:
         """Create or update the session of a client with new settings."""
         session = self._sessions.get(client_id)
         if session is None:
-            channel = SessionChannel(client_id, remote_address, lambda effect: self._on_push(channel, effect))
+            channel = SessionChannel(client_id, remote_address, lambda effect: self._on_effect(channel, effect))
             session = self._sessions[client_id] = Session(client_id, settings, channel, self._scheduler.now_ms)
         session.settings = settings
         session.channel.remote_address = remote_address
-        self.seen(session)
+        self.touch(session)
         return session
 
-    def seen(self, session: Session) -> None:
+    def touch(self, session: Session) -> None:
         """Record that the client is alive."""
         session.last_seen_ms = self._scheduler.now_ms
 
-    def excuse(self, ms: int) -> None:
+    def postpone_expiry(self, ms: int) -> None:
         """Postpone the expiry of all sessions by `ms`, because the clock is about to jump.
 
         No client can send anything during the jump.
@@ -128,7 +128,7 @@ class SessionRegistry:
         if stream in streams:
             streams.remove(stream)
         if not streams and self._sessions.get(session.client_id) is session:
-            self._watch(session)
+            self._schedule_expiry(session)
 
     def end(self, client_id: str) -> Session | None:
         """Remove the session of a client and return it, None if there is none."""
@@ -142,19 +142,19 @@ class SessionRegistry:
         for client_id in list(self._sessions):
             self.end(client_id)
 
-    def _watch(self, session: Session) -> None:
+    def _schedule_expiry(self, session: Session) -> None:
         if session.timer is None or not session.timer.active:
-            due_ms = session.last_seen_ms + FORGOTTEN_AFTER_MS
+            due_ms = session.last_seen_ms + SESSION_TIMEOUT_MS
             session.timer = self._scheduler.call_at(
-                due_ms, lambda: self._forget(session), "grpc session", session.client_id
+                due_ms, lambda: self._expire(session), "grpc session", session.client_id
             )
 
-    def _forget(self, session: Session) -> None:
+    def _expire(self, session: Session) -> None:
         session.timer = None
         if session.channel.streams:
             return
-        if session.last_seen_ms + FORGOTTEN_AFTER_MS > self._scheduler.now_ms:
-            self._watch(session)
+        if session.last_seen_ms + SESSION_TIMEOUT_MS > self._scheduler.now_ms:
+            self._schedule_expiry(session)
             return
         self.end(session.client_id)
         self._on_end(session)

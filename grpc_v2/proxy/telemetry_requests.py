@@ -27,7 +27,7 @@ class RelayResult(NamedTuple):
     body: bytes = b""
 
 
-class Questions:
+class PendingRequests:
     """Requests that the proxy forwarded to clients and that are still pending."""
 
     def __init__(self, scheduler: "Scheduler", config: "ProxyConfig") -> None:
@@ -37,34 +37,34 @@ class Questions:
         self._nonces = count()
         self._waiting: dict[str, tuple[Callable[[RelayResult], None], Timer]] = {}
 
-    def ask(self, then: Callable[[RelayResult], None], client_id: str) -> str:
+    def register(self, callback: Callable[[RelayResult], None], client_id: str) -> str:
         """Register a request and return its nonce.
 
-        `then` gets the client's response, or SYSTEM_BUSY after grpcProxyRelayRequestTimeoutInSeconds.
+        `callback` gets the client's response, or SYSTEM_BUSY after grpcProxyRelayRequestTimeoutInSeconds.
         """
         nonce = str(next(self._nonces))
         limit_ms = self._config.grpc_proxy_relay_request_timeout_in_seconds * 1000
         scans = (self._scheduler.now_ms + limit_ms - self._start_ms) // SCAN_PERIOD_MS + 1
         due_ms = self._start_ms + scans * SCAN_PERIOD_MS
-        timer = self._scheduler.call_at(due_ms, lambda: self._give_up(nonce), "question to a grpc client", client_id)
-        self._waiting[nonce] = then, timer
+        timer = self._scheduler.call_at(due_ms, lambda: self._time_out(nonce), "question to a grpc client", client_id)
+        self._waiting[nonce] = callback, timer
         return nonce
 
-    def take(self, nonce: str) -> Callable[[RelayResult], None] | None:
+    def pop_callback(self, nonce: str) -> Callable[[RelayResult], None] | None:
         """Remove a pending request and return its callback. None if no request has this nonce."""
         found = self._waiting.pop(nonce, None)
         if found is None:
             return None
-        then, timer = found
+        callback, timer = found
         timer.cancel()
-        return then
+        return callback
 
-    def forget(self) -> None:
+    def discard_all(self) -> None:
         """Discard all pending requests without calling their callbacks."""
         for nonce in list(self._waiting):
-            self.take(nonce)
+            self.pop_callback(nonce)
 
-    def _give_up(self, nonce: str) -> None:
-        then = self.take(nonce)
-        if then is not None:
-            then(RelayResult(ResponseCode.SYSTEM_BUSY, "call remote timeout"))
+    def _time_out(self, nonce: str) -> None:
+        callback = self.pop_callback(nonce)
+        if callback is not None:
+            callback(RelayResult(ResponseCode.SYSTEM_BUSY, "call remote timeout"))

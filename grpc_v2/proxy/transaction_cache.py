@@ -11,7 +11,7 @@ from ..config.proxy_config import ProxyConfig
 _SWEEP_ABOVE = 1024
 
 
-class HalfMessage(NamedTuple):
+class TransactionData(NamedTuple):
     """The position of a half message."""
 
     broker_name: str
@@ -19,15 +19,15 @@ class HalfMessage(NamedTuple):
     commit_log_offset: int
 
 
-class Transactions:
+class TransactionCache:
     """Entries by (producer group, transaction id). The producer group is the topic's name."""
 
     def __init__(self, config: ProxyConfig) -> None:
         self._config = config
         # Half messages with the ends of their times, in ms since the epoch.
-        self._open: dict[tuple[str, str], list[tuple[HalfMessage, int]]] = {}
+        self._open: dict[tuple[str, str], list[tuple[TransactionData, int]]] = {}
 
-    def add(self, group: str, transaction_id: str, half: HalfMessage, now_ms: int) -> None:
+    def add(self, group: str, transaction_id: str, half: TransactionData, now_ms: int) -> None:
         """Allow one more EndTransaction, for transactionDataExpireMillis."""
         expires_ms = now_ms + self._config.transaction_data_expire_millis
         held = self._open.setdefault((group, transaction_id), [])
@@ -36,7 +36,7 @@ class Transactions:
         if len(self._open) > _SWEEP_ABOVE:
             self._sweep(now_ms)
 
-    def take(self, group: str, transaction_id: str, now_ms: int) -> HalfMessage | None:
+    def pop_newest(self, group: str, transaction_id: str, now_ms: int) -> TransactionData | None:
         """Remove the newest entry and return it. None if there is none or it has expired."""
         held = self._open.get((group, transaction_id))
         if not held:

@@ -62,7 +62,7 @@ def negative_batch(size: int) -> str:
     )
 
 
-def departed_client() -> str:
+def client_left() -> str:
     """Return the text for a receive with auto_renew that finds messages after its client left."""
     return exception_text(
         'Cannot invoke "io.netty.channel.Channel.id()" because "this.channel" is null',

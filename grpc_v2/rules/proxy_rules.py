@@ -123,12 +123,12 @@ def poll_time_ms(
     The default is the remaining time minus half of the settings' request timeout. Raises ILLEGAL_POLLING_TIME
     (BAD_REQUEST for clients before 5.0.3) if the remaining time is shorter than the shortest poll.
     """
-    wished = request.HasField("long_polling_timeout")
+    has_poll_time = request.HasField("long_polling_timeout")
     if remaining_ms is None:
-        raise Refusal(pb.INTERNAL_SERVER_ERROR, no_deadline(long_polling_timeout=wished))
+        raise Refusal(pb.INTERNAL_SERVER_ERROR, no_deadline(long_polling_timeout=has_poll_time))
     low_ms = config.grpc_client_consumer_min_long_polling_timeout_millis
     high_ms = config.grpc_client_consumer_max_long_polling_timeout_millis
-    poll_ms = duration_ms(request.long_polling_timeout) if wished else remaining_ms - request_timeout_ms // 2
+    poll_ms = duration_ms(request.long_polling_timeout) if has_poll_time else remaining_ms - request_timeout_ms // 2
     poll_ms = min(max(poll_ms, low_ms), high_ms)
     if poll_ms > remaining_ms and remaining_ms < low_ms:
         old = not client_version or client_version < _NEW_POLLING_CODE_SINCE

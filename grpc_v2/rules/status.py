@@ -65,15 +65,15 @@ def status_rejection(grpc_status: int, message: str) -> Rejection:
     return Rejection(int(grpc_status), StatusCode(grpc_status).name, message)
 
 
-def named(code: int) -> pb.Status:
+def named_status(code: int) -> pb.Status:
     """Create a Status whose text is the name of its code, as in overall statuses."""
     return status(code, code_name(code))
 
 
-def overall(codes: Iterable[int]) -> pb.Status:
+def overall_status(codes: Iterable[int]) -> pb.Status:
     """Create the Status for several entries: their common code, or MULTIPLE_RESULTS if they differ."""
     distinct = set(codes)
-    return named(distinct.pop() if len(distinct) == 1 else pb.MULTIPLE_RESULTS)
+    return named_status(distinct.pop() if len(distinct) == 1 else pb.MULTIPLE_RESULTS)
 
 
 def proxy_exception(code: int, message: str) -> Refusal:
@@ -81,12 +81,12 @@ def proxy_exception(code: int, message: str) -> Refusal:
     return Refusal(code, PROXY_EXCEPTION + message)
 
 
-def broker_refused(error: EngineError) -> Refusal:
+def from_broker_error(error: EngineError) -> Refusal:
     """Convert a broker's error as a LOCAL proxy does: one code for all errors, with the remark as text."""
-    return thrown_by_broker(error) or proxy_exception(pb.INTERNAL_SERVER_ERROR, error.remark or error.code.name)
+    return from_broker_exception(error) or proxy_exception(pb.INTERNAL_SERVER_ERROR, error.remark or error.code.name)
 
 
-def thrown_by_broker(error: EngineError) -> Refusal | None:
+def from_broker_exception(error: EngineError) -> Refusal | None:
     """Convert a broker's error whose remark names an exception, as for the proxy's own exceptions.
 
     None for other errors.

@@ -4,7 +4,7 @@ Each service is constructed with the parts of the proxy that it needs. It must n
 to a message belong to the engine.
 """
 
-from ..proxy.pool import Pool
+from ..proxy.pool import ProxyPool
 from ..proxy.rpc_table import Rpc
 from .ack import ACK_MESSAGE
 from .clients import HEARTBEAT, NOTIFY_CLIENT_TERMINATION
@@ -16,7 +16,7 @@ from .route import QUERY_ASSIGNMENT, QUERY_ROUTE
 from .send import SEND_MESSAGE
 from .telemetry import TELEMETRY
 from .transaction import END_TRANSACTION
-from .unserved import GET_OFFSET, PULL_MESSAGE, QUERY_OFFSET, UPDATE_OFFSET
+from .unimplemented import GET_OFFSET, PULL_MESSAGE, QUERY_OFFSET, UPDATE_OFFSET
 
 RPCS: tuple[Rpc, ...] = (
     QUERY_ROUTE,
@@ -39,6 +39,6 @@ RPCS: tuple[Rpc, ...] = (
 """Every RPC of MessagingService that 5.3.3 defines, in the order of the service's declaration."""
 
 
-def rpcs_of(pool: Pool) -> tuple[str, ...]:
+def rpcs_of(pool: ProxyPool) -> tuple[str, ...]:
     """Return the names of the RPCs that a thread pool runs."""
     return tuple(rpc.name for rpc in RPCS if rpc.pool is pool)

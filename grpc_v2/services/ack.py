@@ -14,16 +14,16 @@ from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.auto_renewal import Renewals
-from ..proxy.pool import Pool
+from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_consume
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
-from ..proxy.rpc_table import NAMES, Rpc
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, Rpc
 from ..rules.proxy_rules import group_name
-from ..rules.status import OK, Refusal, overall, rejection
+from ..rules.status import OK, Refusal, overall_status, rejection
 
 
-class _Acks:
+class _PendingAcks:
     """The entries of one request, until the last of them has its status."""
 
     __slots__ = ("call", "response", "waiting")
@@ -33,13 +33,13 @@ class _Acks:
         self.response = sv.AckMessageResponse()
         self.waiting = entries
 
-    def done(self) -> None:
+    def entry_done(self) -> None:
         """Count an entry that has its status. Sends the response after the last one."""
         self.waiting -= 1
         if self.waiting:
             return
         response = self.response
-        response.status.CopyFrom(overall(entry.status.code for entry in response.entries))
+        response.status.CopyFrom(overall_status(entry.status.code for entry in response.entries))
         self.call.reply(response)
 
 
@@ -58,40 +58,40 @@ class AckService:
         entries = request.entries
         if not entries:
             raise Refusal(pb.INTERNAL_SERVER_ERROR, "ack message result is empty")
-        acks = _Acks(call, len(entries))
+        acks = _PendingAcks(call, len(entries))
         for entry in entries:
-            answer = acks.response.entries.add(message_id=entry.message_id, receipt_handle=entry.receipt_handle)
-            self._acknowledge(acks, answer, topic, group)
+            result = acks.response.entries.add(message_id=entry.message_id, receipt_handle=entry.receipt_handle)
+            self._acknowledge(acks, result, topic, group)
 
-    def _acknowledge(self, acks: _Acks, answer: sv.AckMessageResultEntry, topic: str, group: str) -> None:
+    def _acknowledge(self, acks: _PendingAcks, result: sv.AckMessageResultEntry, topic: str, group: str) -> None:
         call = acks.call
-        text = answer.receipt_handle
+        text = result.receipt_handle
         try:
             own = ReceiptHandle.parse(text)
-            handle = self.renewals.take(call.session, group, answer.message_id, own)
+            handle = self.renewals.stop_renewing(call.session, group, result.message_id, own)
             handle.check_not_expired(self.scheduler.now_ms)
-            broker = self.routes.holder(handle.broker_name)
+            broker = self.routes.broker_of_handle(handle.broker_name)
         except Refusal as refusal:
-            entry = sv.AckMessageEntry(message_id=answer.message_id, receipt_handle=answer.receipt_handle)
+            entry = sv.AckMessageEntry(message_id=result.message_id, receipt_handle=result.receipt_handle)
             one = sv.AckMessageRequest(group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=[entry])
             call.journal_refusal(rejection(refusal), one)
-            answer.status.CopyFrom(refusal.status())
-            acks.done()
+            result.status.CopyFrom(refusal.status())
+            acks.entry_done()
             return
         if handle is not own:
             text = handle.encode()
 
         def acknowledged(outcome: Outcome) -> None:
             if isinstance(outcome, EngineError):
-                answer.status.code = pb.INTERNAL_SERVER_ERROR
-                answer.status.message = "ack failed: status is abnormal"
+                result.status.code = pb.INTERNAL_SERVER_ERROR
+                result.status.message = "ack failed: status is abnormal"
             else:
-                answer.status.CopyFrom(OK)
-            acks.done()
+                result.status.CopyFrom(OK)
+            acks.entry_done()
 
         real_topic = handle.real_topic(topic, group)
         operation = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
-        call.ask(broker, operation, acknowledged)
+        call.submit(broker, operation, acknowledged)
 
 
 ACK_MESSAGE = Rpc(
@@ -101,12 +101,12 @@ ACK_MESSAGE = Rpc(
     AckService.ack_message,
     (AckMessage,),
     (
-        *NAMES,
+        *CODES_OF_TOPIC_RPCS,
         pb.ILLEGAL_CONSUMER_GROUP,
         pb.INVALID_RECEIPT_HANDLE,
         pb.MULTIPLE_RESULTS,
         pb.INTERNAL_SERVER_ERROR,
     ),
     rights=to_consume,
-    pool=Pool.CONSUMER,
+    pool=ProxyPool.CONSUMER,
 )

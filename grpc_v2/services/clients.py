@@ -22,7 +22,7 @@ from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.fire_and_forget import FireAndForget
-from ..proxy.pool import Pool
+from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_send_heartbeat, to_terminate
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
@@ -104,12 +104,12 @@ class ClientRegistration:
                 ),
             )
 
-    def is_forgotten(self, session: Session, group: str) -> bool:
+    def is_unregistered(self, session: Session, group: str) -> bool:
         """True if a broker has dropped the client. Its session lives longer here than in upstream."""
         return not all(broker.clients.is_consumer(group, session.client_id) for broker in self.routes.masters)
 
 
-def _known(call: RpcCall) -> Session:
+def _require_session(call: RpcCall) -> Session:
     if call.session is None:
         raise Refusal(pb.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
     return call.session
@@ -130,23 +130,23 @@ class ClientService:
 
     def heartbeat(self, call: RpcCall, request: sv.HeartbeatRequest) -> None:
         """Keep a client registered. Its settings, not the request, define its groups and subscriptions."""
-        session = _known(call)
+        session = _require_session(call)
         if not session.is_producer:
             group = group_name(request.group)
             is_own = group == session.settings.subscription.group.name
-            forgotten = is_own and self.registration.is_forgotten(session, group)
-            self.registration.register(call, session, _language(call), group, subscribe=forgotten)
+            unregistered = is_own and self.registration.is_unregistered(session, group)
+            self.registration.register(call, session, _language(call), group, subscribe=unregistered)
         elif session.settings.publishing.topics:
             self.registration.register(call, session, _language(call), None)
         else:
             call.journal_success()
-        self.sessions.seen(session)
+        self.sessions.touch(session)
         call.reply(sv.HeartbeatResponse(status=OK))
 
     def notify_client_termination(self, call: RpcCall, request: sv.NotifyClientTerminationRequest) -> None:
         """Remove a client from its groups and make the messages that it received with auto_renew visible."""
         _language(call)  # before the client is looked up, unlike in a heartbeat
-        session = _known(call)
+        session = _require_session(call)
         name = call.rpc.name
         submit = self.fire_and_forget.submit_to_masters
         # As in upstream, the session ends even if the group is rejected below.
@@ -157,7 +157,7 @@ class ClientService:
         else:
             group = group_name(request.group)
             submit(session.channel, name, UnregisterClient(call.client_id, consumer_group=group))
-        self.session_end.follow_up(session, name)
+        self.session_end.clean_up(session, name)
         call.reply(sv.NotifyClientTerminationResponse(status=OK))
 
 
@@ -175,7 +175,7 @@ HEARTBEAT = Rpc(
     (Heartbeat,),
     _CODES,
     rights=to_send_heartbeat,
-    pool=Pool.CLIENT_MANAGER,
+    pool=ProxyPool.CLIENT_MANAGER,
 )
 NOTIFY_CLIENT_TERMINATION = Rpc(
     "NotifyClientTermination",
@@ -185,5 +185,5 @@ NOTIFY_CLIENT_TERMINATION = Rpc(
     (ChangeInvisibleTime, ForgetWaiting, UnregisterClient, ChannelClosed),
     _CODES,
     rights=to_terminate,
-    pool=Pool.CLIENT_MANAGER,
+    pool=ProxyPool.CLIENT_MANAGER,
 )

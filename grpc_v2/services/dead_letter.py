@@ -14,13 +14,13 @@ from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.auto_renewal import Renewals
-from ..proxy.pool import Pool
+from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_consume
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
-from ..proxy.rpc_table import NAMES, Rpc
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, Rpc
 from ..rules.proxy_rules import group_name
-from ..rules.status import Refusal, proxy_exception, status, thrown_by_broker
+from ..rules.status import Refusal, from_broker_exception, proxy_exception, status
 
 _AT_ONCE = -1
 _DONE = status(pb.OK, "0")
@@ -45,22 +45,22 @@ class DeadLetterService:
         group = group_name(request.group)
         text = request.receipt_handle
         own = ReceiptHandle.parse(text)
-        handle = self.renewals.take(call.session, group, request.message_id, own)
+        handle = self.renewals.stop_renewing(call.session, group, request.message_id, own)
         if handle is not own:
             text = handle.encode()
         if handle.commit_log_offset < 0:
             raise proxy_exception(pb.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
-        broker = self.routes.holder(handle.broker_name)
+        broker = self.routes.broker_of_handle(handle.broker_name)
         real_topic = handle.real_topic(topic, group)
 
         def acknowledge(outcome: Outcome) -> None:
             if isinstance(outcome, EngineError):
                 remark = outcome.remark or outcome.code.name
-                raise thrown_by_broker(outcome) or Refusal(pb.INTERNAL_SERVER_ERROR, remark)
+                raise from_broker_exception(outcome) or Refusal(pb.INTERNAL_SERVER_ERROR, remark)
             ack = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
-            call.ask(broker, ack, answer)
+            call.submit(broker, ack, respond)
 
-        def answer(_outcome: Outcome) -> None:
+        def respond(_outcome: Outcome) -> None:
             call.reply(sv.ForwardMessageToDeadLetterQueueResponse(status=_DONE))
 
         operation = SendMessageBack(
@@ -72,7 +72,7 @@ class DeadLetterService:
             max_reconsume_times=0,
             through_proxy=True,
         )
-        call.ask(broker, operation, acknowledge)
+        call.submit(broker, operation, acknowledge)
 
 
 FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE = Rpc(
@@ -81,7 +81,7 @@ FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE = Rpc(
     sv.ForwardMessageToDeadLetterQueueResponse,
     DeadLetterService.forward_message_to_dead_letter_queue,
     (SendMessageBack, AckMessage),
-    (*NAMES, pb.ILLEGAL_CONSUMER_GROUP, pb.INVALID_RECEIPT_HANDLE, pb.INTERNAL_SERVER_ERROR),
+    (*CODES_OF_TOPIC_RPCS, pb.ILLEGAL_CONSUMER_GROUP, pb.INVALID_RECEIPT_HANDLE, pb.INTERNAL_SERVER_ERROR),
     rights=to_consume,
-    pool=Pool.PRODUCER,
+    pool=ProxyPool.PRODUCER,
 )

@@ -12,11 +12,11 @@ from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proto.timestamps import duration_ms
 from ..proxy.auto_renewal import Renewals
-from ..proxy.pool import Pool
+from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_change_invisible_duration
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
-from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, NodeOperation, Rpc, one_operation
 from ..rules.proxy_rules import check_invisible_time, group_name
 from ..rules.status import OK, Refusal
 
@@ -30,7 +30,7 @@ class InvisibleDurationService:
     config: ProxyConfig
     scheduler: Scheduler
 
-    def change_invisible_duration(self, call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> Ask:
+    def change_invisible_duration(self, call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> NodeOperation:
         """Make a message visible after a new duration, counted from now.
 
         The response has the handle for further requests.
@@ -40,14 +40,14 @@ class InvisibleDurationService:
         invisible_ms = duration_ms(request.invisible_duration)
         check_invisible_time(invisible_ms, 0, self.config)
         own = ReceiptHandle.parse(request.receipt_handle)
-        handle = self.renewals.take(call.session, group, request.message_id, own)
+        handle = self.renewals.stop_renewing(call.session, group, request.message_id, own)
         handle.check_not_expired(self.scheduler.now_ms)
         operation = ChangeInvisibleTime(
             group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, invisible_ms
         )
-        return self.routes.holder(handle.broker_name), operation
+        return self.routes.broker_of_handle(handle.broker_name), operation
 
-    def _new_handle(
+    def _change_response(
         self, _call: RpcCall, request: sv.ChangeInvisibleDurationRequest, result: ChangeInvisibleResult
     ) -> sv.ChangeInvisibleDurationResponse:
         new = ReceiptHandle.parse(request.receipt_handle).changed(result)
@@ -62,15 +62,17 @@ CHANGE_INVISIBLE_DURATION = Rpc(
     "ChangeInvisibleDuration",
     sv.ChangeInvisibleDurationRequest,
     sv.ChangeInvisibleDurationResponse,
-    one_operation(InvisibleDurationService.change_invisible_duration, InvisibleDurationService._new_handle, _abnormal),
+    one_operation(
+        InvisibleDurationService.change_invisible_duration, InvisibleDurationService._change_response, _abnormal
+    ),
     (ChangeInvisibleTime,),
     (
-        *NAMES,
+        *CODES_OF_TOPIC_RPCS,
         pb.ILLEGAL_CONSUMER_GROUP,
         pb.ILLEGAL_INVISIBLE_TIME,
         pb.INVALID_RECEIPT_HANDLE,
         pb.INTERNAL_SERVER_ERROR,
     ),
     rights=to_change_invisible_duration,
-    pool=Pool.CONSUMER,
+    pool=ProxyPool.CONSUMER,
 )

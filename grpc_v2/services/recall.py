@@ -8,11 +8,11 @@ from rocketmq_testkit.emulator.operations.send import RecallMessage, RecallResul
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy.pool import Pool
+from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_produce
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
-from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, NodeOperation, Rpc, one_operation
 from ..rules.status import OK
 
 
@@ -22,14 +22,14 @@ class RecallService:
 
     routes: Routes
 
-    def recall_message(self, call: RpcCall, request: sv.RecallMessageRequest) -> Ask:
+    def recall_message(self, call: RpcCall, request: sv.RecallMessageRequest) -> NodeOperation:
         """Recall a message before it is delivered, by the handle in the response to its send."""
         topic = self.routes.topic_name(request.topic)
         self.routes.check_type(topic, "DELAY")
         handle = request.recall_handle
-        return self.routes.holder(_broker_name(handle), pb.BAD_REQUEST), RecallMessage(topic, handle, topic)
+        return self.routes.broker_of_handle(_broker_name(handle), pb.BAD_REQUEST), RecallMessage(topic, handle, topic)
 
-    def _recalled(
+    def _recall_response(
         self, _call: RpcCall, _request: sv.RecallMessageRequest, result: RecallResult
     ) -> sv.RecallMessageResponse:
         return sv.RecallMessageResponse(status=OK, message_id=result.msg_id)
@@ -48,10 +48,10 @@ RECALL_MESSAGE = Rpc(
     "RecallMessage",
     sv.RecallMessageRequest,
     sv.RecallMessageResponse,
-    one_operation(RecallService.recall_message, RecallService._recalled),
+    one_operation(RecallService.recall_message, RecallService._recall_response),
     (RecallMessage,),
-    (*NAMES, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
+    (*CODES_OF_TOPIC_RPCS, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
     rights=to_produce,
-    pool=Pool.PRODUCER,
-    keeps_thread=True,
+    pool=ProxyPool.PRODUCER,
+    blocks_thread=True,
 )

@@ -16,22 +16,22 @@ from rocketmq_testkit.emulator.operations.consume import AckMessage, Notificatio
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
 
 from ..config.proxy_config import ProxyConfig
-from ..convert.client_settings import DEFAULT_REQUEST_TIMEOUT_MS, attempts_of
+from ..convert.client_settings import DEFAULT_REQUEST_TIMEOUT_MS, max_attempts_of
 from ..convert.message_encoder import fill_message
 from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proto.timestamps import duration_ms, set_timestamp
-from ..proxy.auto_renewal import Renewable, Renewals
+from ..proxy.auto_renewal import RenewableMessage, Renewals
 from ..proxy.fire_and_forget import FireAndForget
-from ..proxy.pool import Pool
-from ..proxy.receive_polls import Polls
+from ..proxy.pool import ProxyPool
+from ..proxy.receive_polls import ReceivePolls
 from ..proxy.required_rights import to_receive
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
-from ..proxy.rpc_table import NAMES, Rpc
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, Rpc
 from ..proxy.sessions import Session, SessionRegistry
-from ..rules.java_texts import departed_client, negative_batch
+from ..rules.java_texts import client_left, negative_batch
 from ..rules.proxy_rules import check_invisible_time, group_name, poll_time_ms
 from ..rules.status import OK, Refusal
 from ..transport import MethodKind
@@ -46,7 +46,7 @@ _FOUND = sv.ReceiveMessageResponse(status=OK).SerializeToString()
 
 
 @dataclass(slots=True)
-class _Terms:
+class _ReceiveParameters:
     """The parameters of a client's receives, from its settings and its group."""
 
     in_order: bool
@@ -67,7 +67,7 @@ class _Receive:
 
 
 @dataclass(slots=True)
-class _Found:
+class _FoundMessage:
     """A message that a broker returned. `reconsume_times` counts earlier deliveries."""
 
     handle: ReceiptHandle
@@ -80,7 +80,7 @@ class ReceiveService:
     """Receives messages for consumers."""
 
     routes: Routes
-    polls: Polls
+    polls: ReceivePolls
     renewals: Renewals
     sessions: SessionRegistry
     fire_and_forget: FireAndForget
@@ -90,13 +90,13 @@ class ReceiveService:
     def receive_message(self, call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
         """Receive messages of a topic and make them invisible for a duration, or wait for messages."""
         config, routes = self.config, self.routes
-        terms = self._terms(call, request.group.name)
-        call_facts = call.server_call
+        parameters = self._parameters(call, request.group.name)
+        server_call = call.server_call
         poll_ms = poll_time_ms(
             request,
-            remaining_ms=call_facts.deadline_ms,
-            request_timeout_ms=terms.request_timeout_ms,
-            client_version=call_facts.metadata.get("x-mq-client-version", ""),
+            remaining_ms=server_call.deadline_ms,
+            request_timeout_ms=parameters.request_timeout_ms,
+            client_version=server_call.metadata.get("x-mq-client-version", ""),
             config=config,
         )
         topic = routes.topic_name(request.message_queue.topic)
@@ -111,7 +111,7 @@ class ReceiveService:
         if request.batch_size < 0:
             raise Refusal(pb.INTERNAL_SERVER_ERROR, negative_batch(request.batch_size))
         brokers = routes.read_brokers(topic, request.message_queue.broker.name, spread=config.receive_from_all_brokers)
-        receive = _Receive(call, topic, group, subscription, terms.max_attempts, auto_renew)
+        receive = _Receive(call, topic, group, subscription, parameters.max_attempts, auto_renew)
         pop = PopMessage(
             group,
             topic,
@@ -123,14 +123,14 @@ class ReceiveService:
             _INIT_AT_END,
             subscription.expression_type,
             subscription.sub_string,
-            terms.in_order,
+            parameters.in_order,
             request.attempt_id or None,
         )
         self.polls.begin(
-            call, brokers=brokers, pop=pop, take=lambda broker, result: self._deliver(receive, broker, result)
+            call, brokers=brokers, pop=pop, deliver=lambda broker, result: self._deliver(receive, broker, result)
         )
 
-    def _terms(self, call: RpcCall, requested_group: str) -> _Terms:
+    def _parameters(self, call: RpcCall, requested_group: str) -> _ReceiveParameters:
         """Return the parameters from the client's settings, or from the requested group if it sent none."""
         session = call.session
         settings = session.settings if session is not None else None
@@ -141,12 +141,12 @@ class ReceiveService:
         else:
             timeout_ms = duration_ms(settings.request_timeout)
             if settings.HasField("publishing"):
-                return _Terms(False, self.config.grpc_client_producer_max_attempts, timeout_ms)
+                return _ReceiveParameters(False, self.config.grpc_client_producer_max_attempts, timeout_ms)
             config = self.routes.group_config(settings.subscription.group.name)
             in_order, max_attempts = settings.subscription.fifo, settings.backoff_policy.max_attempts
         if config is not None:
-            in_order, max_attempts = config.consume_message_orderly, attempts_of(config)
-        return _Terms(in_order, max_attempts, timeout_ms)
+            in_order, max_attempts = config.consume_message_orderly, max_attempts_of(config)
+        return _ReceiveParameters(in_order, max_attempts, timeout_ms)
 
     def _deliver(self, receive: _Receive, broker: "Broker", result: PopResult) -> bool:
         """Send the messages of a broker that are for this client.
@@ -156,15 +156,15 @@ class ReceiveService:
         """
         call = receive.call
         counts = _order_counts(result.order_count_info)
-        found: list[_Found] = []
+        found: list[_FoundMessage] = []
         for popped in result.messages:
             times = counts.get((popped.topic_digit, popped.queue_id), popped.reconsume_times)
-            each = _Found(_handle(broker, result, popped), records.decode(popped.record), times)
-            if self._fits(receive, broker, each):
+            each = _FoundMessage(_handle(broker, result, popped), records.decode(popped.record), times)
+            if self._passes_filters(receive, broker, each):
                 found.append(each)
         if not found:
             return False
-        session = self._renewing(receive)
+        session = self._renewal_session(receive)
         frames = [self._frame(receive, each, session) for each in found]
         if call.server_call.cancelled:
             return False
@@ -175,7 +175,7 @@ class ReceiveService:
         self._finish(call)
         return True
 
-    def _fits(self, receive: _Receive, broker: "Broker", found: _Found) -> bool:
+    def _passes_filters(self, receive: _Receive, broker: "Broker", found: _FoundMessage) -> bool:
         """True if a message is for this client.
 
         Otherwise it is acknowledged here, or moved to the dead letter queue if it was delivered too often.
@@ -189,7 +189,7 @@ class ReceiveService:
             return False
         return True
 
-    def _renewing(self, receive: _Receive) -> Session | None:
+    def _renewal_session(self, receive: _Receive) -> Session | None:
         """Return the session that holds messages received with auto_renew, None without auto_renew or without settings.
 
         Raises Refusal if the client has left meanwhile. As in upstream, the messages then stay invisible for their
@@ -200,10 +200,10 @@ class ReceiveService:
             return None
         session = self.sessions.find(call.client_id)
         if session is None:
-            raise Refusal(pb.INTERNAL_SERVER_ERROR, departed_client())
+            raise Refusal(pb.INTERNAL_SERVER_ERROR, client_left())
         return session
 
-    def _frame(self, receive: _Receive, found: _Found, session: Session | None) -> bytes:
+    def _frame(self, receive: _Receive, found: _FoundMessage, session: Session | None) -> bytes:
         """Encode the frame of a message, and store the message for renewal in a session, if there is one."""
         handle = found.handle
         response = sv.ReceiveMessageResponse()
@@ -215,8 +215,8 @@ class ReceiveService:
         system.queue_offset = handle.offset
         if session is not None:
             message_id = system.message_id
-            self.renewals.remember(
-                Renewable(
+            self.renewals.store(
+                RenewableMessage(
                     session, receive.topic, receive.group, message_id, handle, handle.pop_time, found.reconsume_times
                 )
             )
@@ -253,7 +253,7 @@ class ReceiveService:
         call.server_call.send(last.SerializeToString())
         call.server_call.finish()
 
-    def refuse(self, call: RpcCall, refusal: Refusal) -> None:
+    def send_refusal(self, call: RpcCall, refusal: Refusal) -> None:
         """Send a Status, and the last frame."""
         call.server_call.send(sv.ReceiveMessageResponse(status=refusal.status()).SerializeToString())
         if refusal.code == pb.CLIENT_ID_REQUIRED:
@@ -304,7 +304,7 @@ RECEIVE_MESSAGE = Rpc(
     ReceiveService.receive_message,
     (PopMessage, Notification, ForgetWaiting, AckMessage, SendMessageBack),
     (
-        *NAMES,
+        *CODES_OF_TOPIC_RPCS,
         pb.ILLEGAL_POLLING_TIME,
         pb.BAD_REQUEST,
         pb.ILLEGAL_CONSUMER_GROUP,
@@ -316,7 +316,7 @@ RECEIVE_MESSAGE = Rpc(
         pb.INTERNAL_SERVER_ERROR,
     ),
     MethodKind.SERVER_STREAM,
-    ReceiveService.refuse,
+    ReceiveService.send_refusal,
     rights=to_receive,
-    pool=Pool.CONSUMER,
+    pool=ProxyPool.CONSUMER,
 )

@@ -14,13 +14,13 @@ from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy.pool import Pool
+from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_consume, to_find_route
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
-from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, NodeOperation, Rpc, one_operation
 from ..rules.proxy_rules import check_endpoints, group_name
-from ..rules.status import OK, Refusal, broker_refused, no_route
+from ..rules.status import OK, Refusal, from_broker_error, no_route
 
 _ANY_QUEUE = -1
 _ACCEPTED = {
@@ -32,10 +32,10 @@ _ACCEPTED = {
 }
 
 
-def _unknown(request: sv.QueryRouteRequest | sv.QueryAssignmentRequest, error: EngineError) -> Refusal:
+def _route_refusal(request: sv.QueryRouteRequest | sv.QueryAssignmentRequest, error: EngineError) -> Refusal:
     if error.code is ResponseCode.TOPIC_NOT_EXIST:
         return no_route(request.topic.name)
-    return broker_refused(error)
+    return from_broker_error(error)
 
 
 def queue_permissions(perm: int, read: int, write: int) -> Iterator[pb.Permission]:
@@ -59,13 +59,15 @@ class RouteService:
     routes: Routes
     name_server: Node
 
-    def query_route(self, _call: RpcCall, request: sv.QueryRouteRequest) -> Ask:
+    def query_route(self, _call: RpcCall, request: sv.QueryRouteRequest) -> NodeOperation:
         """Return the queues of a topic with their permissions, message types and broker addresses."""
         topic = self.routes.topic_name(request.topic)
         check_endpoints(request.endpoints)
         return self.name_server, GetRouteInfo(topic)
 
-    def _route_answer(self, call: RpcCall, request: sv.QueryRouteRequest, route: RouteResult) -> sv.QueryRouteResponse:
+    def _route_response(
+        self, call: RpcCall, request: sv.QueryRouteRequest, route: RouteResult
+    ) -> sv.QueryRouteResponse:
         response = sv.QueryRouteResponse(status=OK)
         members = {member.broker_name: member for member in route.brokers}
         accepted = _ACCEPTED.get(route.message_type, (pb.MESSAGE_TYPE_UNSPECIFIED,))
@@ -82,18 +84,18 @@ class RouteService:
                         call,
                         name=queues.broker_name,
                         broker_id=broker_id,
-                        asked=request.endpoints,
+                        requested=request.endpoints,
                     )
         return response
 
-    def query_assignment(self, _call: RpcCall, request: sv.QueryAssignmentRequest) -> Ask:
+    def query_assignment(self, _call: RpcCall, request: sv.QueryAssignmentRequest) -> NodeOperation:
         """Return the queues of a push consumer: any queue of each broker, or each queue if its group is ordered."""
         topic = self.routes.topic_name(request.topic)
         group_name(request.group)
         check_endpoints(request.endpoints)
         return self.name_server, GetRouteInfo(topic)
 
-    def _assignment_answer(
+    def _assignment_response(
         self, call: RpcCall, request: sv.QueryAssignmentRequest, route: RouteResult
     ) -> sv.QueryAssignmentResponse:
         response = sv.QueryAssignmentResponse(status=OK)
@@ -109,16 +111,18 @@ class RouteService:
                 queue.topic.CopyFrom(request.topic)
                 queue.id = queue_id
                 queue.permission = permission
-                self._fill_broker(queue.broker, call, name=queues.broker_name, broker_id=0, asked=request.endpoints)
+                self._fill_broker(queue.broker, call, name=queues.broker_name, broker_id=0, requested=request.endpoints)
         if not response.assignments:
             raise Refusal(pb.FORBIDDEN, "no readable queue")
         return response
 
-    def _fill_broker(self, broker: pb.Broker, call: RpcCall, *, name: str, broker_id: int, asked: pb.Endpoints) -> None:
+    def _fill_broker(
+        self, broker: pb.Broker, call: RpcCall, *, name: str, broker_id: int, requested: pb.Endpoints
+    ) -> None:
         broker.name = name
         broker.id = broker_id
         self.routes.fill_endpoints(
-            broker.endpoints, call.server_call, broker_name=name, broker_id=broker_id, asked=asked
+            broker.endpoints, call.server_call, broker_name=name, broker_id=broker_id, requested=requested
         )
 
 
@@ -126,19 +130,19 @@ QUERY_ROUTE = Rpc(
     "QueryRoute",
     sv.QueryRouteRequest,
     sv.QueryRouteResponse,
-    one_operation(RouteService.query_route, RouteService._route_answer, _unknown),
+    one_operation(RouteService.query_route, RouteService._route_response, _route_refusal),
     (GetRouteInfo,),
-    (*NAMES, pb.TOPIC_NOT_FOUND, pb.INTERNAL_SERVER_ERROR),
+    (*CODES_OF_TOPIC_RPCS, pb.TOPIC_NOT_FOUND, pb.INTERNAL_SERVER_ERROR),
     rights=to_find_route,
-    pool=Pool.ROUTE,
+    pool=ProxyPool.ROUTE,
 )
 QUERY_ASSIGNMENT = Rpc(
     "QueryAssignment",
     sv.QueryAssignmentRequest,
     sv.QueryAssignmentResponse,
-    one_operation(RouteService.query_assignment, RouteService._assignment_answer, _unknown),
+    one_operation(RouteService.query_assignment, RouteService._assignment_response, _route_refusal),
     (GetRouteInfo,),
-    (*NAMES, pb.ILLEGAL_CONSUMER_GROUP, pb.TOPIC_NOT_FOUND, pb.FORBIDDEN, pb.INTERNAL_SERVER_ERROR),
+    (*CODES_OF_TOPIC_RPCS, pb.ILLEGAL_CONSUMER_GROUP, pb.TOPIC_NOT_FOUND, pb.FORBIDDEN, pb.INTERNAL_SERVER_ERROR),
     rights=to_consume,
-    pool=Pool.ROUTE,
+    pool=ProxyPool.ROUTE,
 )

@@ -15,19 +15,19 @@ from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 
 from ..config.proxy_config import ProxyConfig
 from ..convert.batch_body import encode_batch
-from ..convert.message_encoder import number
+from ..convert.message_encoder import parse_number
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy.pool import Pool
+from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_send
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
-from ..proxy.rpc_table import NAMES, Rpc, expect
-from ..proxy.transaction_cache import HalfMessage, Transactions
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, Rpc, expect
+from ..proxy.transaction_cache import TransactionCache, TransactionData
 from ..rules.message_rules import check_body, message_type, stored_properties, sys_flag
-from ..rules.status import OK, Refusal, overall, proxy_exception, status
+from ..rules.status import OK, Refusal, overall_status, proxy_exception, status
 
-_STORED_BUT = {
+_CODE_OF_SEND_STATUS = {
     ResponseCode.FLUSH_DISK_TIMEOUT: pb.MASTER_PERSISTENCE_TIMEOUT,
     ResponseCode.FLUSH_SLAVE_TIMEOUT: pb.SLAVE_PERSISTENCE_TIMEOUT,
     ResponseCode.SLAVE_NOT_AVAILABLE: pb.HA_NOT_AVAILABLE,
@@ -43,7 +43,7 @@ class SendService:
     """Stores messages of producers. `message_ids` is the random stream of the ids that the proxy generates."""
 
     routes: Routes
-    transactions: Transactions
+    transactions: TransactionCache
     config: ProxyConfig
     scheduler: Scheduler
     message_ids: Stream
@@ -71,17 +71,17 @@ class SendService:
             routes.check_type(topic, message_type(properties))
         is_batch = len(checked) > 1
         if is_batch:
-            broker, queue_id = routes.write_queue(topic, "")
+            broker, queue_id = routes.choose_queue(topic, "")
             encoded = encode_batch(checked)
             if encoded is None:
                 raise proxy_exception(pb.INTERNAL_SERVER_ERROR, _MESSAGE_ILLEGAL)
             # The batch has the first message's properties, and the broker adds them to every message.
             body, properties = encoded, dict(properties)
         else:
-            broker, queue_id = routes.write_queue(topic, properties.get(props.SHARDING_KEY, ""))
+            broker, queue_id = routes.choose_queue(topic, properties.get(props.SHARDING_KEY, ""))
         reconsume_times = 0
         if topic.startswith(names.RETRY_PREFIX):
-            reconsume_times = number(properties.pop(props.RECONSUME_TIME, None)) or 0
+            reconsume_times = parse_number(properties.pop(props.RECONSUME_TIME, None)) or 0
         message_id = properties[props.UNIQ_KEY]
         flag = sys_flag(first)
         operation = SendMessage(
@@ -101,11 +101,11 @@ class SendService:
         def stored(outcome: Outcome) -> None:
             result: SendResult = expect(outcome, SendResult)
             if first.system_properties.message_type == pb.TRANSACTION and result.code is ResponseCode.SUCCESS:
-                half = HalfMessage(broker.name, result.queue_offset, result.physical_offset)
+                half = TransactionData(broker.name, result.queue_offset, result.physical_offset)
                 self.transactions.add(topic, message_id, half, self.scheduler.now_ms)
-            call.reply(_answer(result, self._new_message_id() if is_batch else message_id, message_id))
+            call.reply(_response(result, self._new_message_id() if is_batch else message_id, message_id))
 
-        call.ask(broker, operation, stored)
+        call.submit(broker, operation, stored)
 
     def _new_message_id(self) -> str:
         """Generate a message id in the form of a client's id (32 hex digits)."""
@@ -113,7 +113,7 @@ class SendService:
         return f"7F000001{bits():016X}{bits() & 0xFFFFFFFF:08X}"
 
 
-def _answer(result: SendResult, message_id: str, transaction_id: str) -> sv.SendMessageResponse:
+def _response(result: SendResult, message_id: str, transaction_id: str) -> sv.SendMessageResponse:
     if result.code is ResponseCode.SUCCESS:
         response = sv.SendMessageResponse(status=OK)
         entry = response.entries.add(
@@ -125,8 +125,8 @@ def _answer(result: SendResult, message_id: str, transaction_id: str) -> sv.Send
         if result.recall_handle:
             entry.recall_handle = result.recall_handle
         return response
-    code = _STORED_BUT.get(result.code, pb.INTERNAL_SERVER_ERROR)
-    response = sv.SendMessageResponse(status=overall([code]))
+    code = _CODE_OF_SEND_STATUS.get(result.code, pb.INTERNAL_SERVER_ERROR)
+    response = sv.SendMessageResponse(status=overall_status([code]))
     response.entries.add(status=status(code, f"send message failed, sendStatus={result.code.name}"))
     return response
 
@@ -138,7 +138,7 @@ SEND_MESSAGE = Rpc(
     SendService.send_message,
     (SendMessage,),
     (
-        *NAMES,
+        *CODES_OF_TOPIC_RPCS,
         pb.MESSAGE_CORRUPTED,
         pb.MESSAGE_BODY_EMPTY,
         pb.MESSAGE_BODY_TOO_LARGE,
@@ -158,5 +158,5 @@ SEND_MESSAGE = Rpc(
         pb.INTERNAL_SERVER_ERROR,
     ),
     rights=to_send,
-    pool=Pool.PRODUCER,
+    pool=ProxyPool.PRODUCER,
 )

@@ -13,7 +13,7 @@ from rocketmq_testkit.emulator.operations.send import PushAnswered
 
 from ..config.duration_lists import times_ms
 from ..config.proxy_config import ProxyConfig
-from ..convert.client_settings import answered, with_defaults
+from ..convert.client_settings import settings_for_client, with_defaults
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.authorization import check as check_access
@@ -28,7 +28,7 @@ from ..rules.proxy_rules import check_stream_language, group_name, is_blank
 from ..rules.status import OK, Refusal, StreamRefusal, rejection, status_rejection
 from ..transport import MethodKind, StatusCode
 from .clients import ClientRegistration, consume_type, subscriptions
-from .verification import DirectConsumption
+from .direct_consumption import DirectConsumption
 
 _FAILED = "process client telemetryCommand failed. "
 _LAST_KNOWN_TYPE = pb.PULL_CONSUMER  # the last client type in the proto files of 5.3.3
@@ -49,12 +49,12 @@ class TelemetryService:
 
     def telemetry(self, call: RpcCall, _request: None) -> None:
         """Store settings and respond to them. Send transaction checks to producers, messages to verify to consumers."""
-        stream = _Stream(self, call)
-        call.server_call.on_message = lambda command: call.guard(stream.take, command)
-        call.server_call.on_half_close = lambda: call.guard(stream.end)
-        call.server_call.on_cancel(stream.forget)
+        stream = _TelemetryStream(self, call)
+        call.server_call.on_message = lambda command: call.run_guarded(stream.handle, command)
+        call.server_call.on_half_close = lambda: call.run_guarded(stream.end)
+        call.server_call.on_cancel(stream.detach)
 
-    def refuse(self, call: RpcCall, refusal: Refusal) -> None:
+    def send_refusal(self, call: RpcCall, refusal: Refusal) -> None:
         """End the stream after an unexpected exception. Upstream has no text for it."""
         call.server_call.finish(StatusCode.INTERNAL, _FAILED + refusal.message)
 
@@ -84,39 +84,39 @@ class TelemetryService:
         return group
 
 
-class _Stream:
+class _TelemetryStream:
     """One open stream."""
 
-    __slots__ = ("_call", "_fresh", "_service", "_session")
+    __slots__ = ("_call", "_first_settings", "_service", "_session")
 
     def __init__(self, service: TelemetryService, call: RpcCall) -> None:
         self._service = service
         self._call = call
         self._session: Session | None = None
-        self._fresh = True
+        self._first_settings = True
 
-    def take(self, command: sv.TelemetryCommand) -> None:
+    def handle(self, command: sv.TelemetryCommand) -> None:
         """Handle a command of the client: settings, or the result of a direct consumption.
 
         Other commands are ignored.
         """
         call = self._call
         self._service.tick()
-        if (denied := self._turned_away(command)) is not None:
+        if (denied := self._denial(command)) is not None:
             call.journal_refusal(rejection(denied), command)
             self._send(sv.TelemetryCommand(status=denied.status()))
             self.end()
         elif command.WhichOneof("command") == "settings":
             try:
-                self._settle(command.settings)
+                self._handle_settings(command.settings)
             except StreamRefusal as refusal:
                 call.journal_refusal(status_rejection(refusal.grpc_status, refusal.message), command)
                 call.server_call.finish(refusal.grpc_status, refusal.message)
-                self.forget()
+                self.detach()
         elif command.WhichOneof("command") == "verify_message_result":
-            self._service.direct_consumption.take_result(command)
+            self._service.direct_consumption.handle_result(command)
 
-    def _turned_away(self, command: sv.TelemetryCommand) -> Refusal | None:
+    def _denial(self, command: sv.TelemetryCommand) -> Refusal | None:
         call = self._call
         access = self._service.access
         if access.on:
@@ -129,42 +129,44 @@ class _Stream:
     def end(self) -> None:
         """End the stream, because the client has sent its last command."""
         self._call.server_call.finish()
-        self.forget()
+        self.detach()
 
-    def forget(self) -> None:
+    def detach(self) -> None:
         """Detach the closed stream from its session, which may continue."""
         session, self._session = self._session, None
         if session is not None:
             self._service.tick()
             self._service.sessions.stream_closed(session, self._call.server_call)
 
-    def _settle(self, settings: pb.Settings) -> None:
+    def _handle_settings(self, settings: pb.Settings) -> None:
         call, service = self._call, self._service
         sessions, server_call = service.sessions, call.server_call
         language = server_call.metadata.get("x-mq-language", "")
         group = service.check(settings, language)
-        session = sessions.settle(call.client_id, with_defaults(settings, service.config), server_call.peer)
+        session = sessions.update_settings(call.client_id, with_defaults(settings, service.config), server_call.peer)
         if self._session is not None and self._session is not session:
             sessions.stream_closed(self._session, server_call)
         self._session = call.session = session
         call.channel = session.channel
         sessions.stream_opened(session, server_call)
         service.registration.register(call, session, language, group)
-        self._answer()
-        if self._fresh:
-            self._fresh = False
+        self._send_settings()
+        if self._first_settings:
+            self._first_settings = False
             for delay_ms in times_ms(service.config.settings_push_again_millis):
                 service.delayed_calls.after(
-                    delay_ms, lambda: call.guard(self._answer), "settings again", call.client_id
+                    delay_ms, lambda: call.run_guarded(self._send_settings), "settings again", call.client_id
                 )
 
-    def _answer(self) -> None:
+    def _send_settings(self) -> None:
         session = self._session
         if session is None or self._call.server_call.finished:
             return
         service = self._service
         group = service.routes.group_config(session.settings.subscription.group.name)
-        self._send(sv.TelemetryCommand(status=OK, settings=answered(session.settings, group, service.config)))
+        self._send(
+            sv.TelemetryCommand(status=OK, settings=settings_for_client(session.settings, group, service.config))
+        )
 
     def _send(self, command: sv.TelemetryCommand) -> None:
         self._call.server_call.send(command.SerializeToString())
@@ -192,7 +194,7 @@ TELEMETRY = Rpc(
     (Heartbeat, PushAnswered),
     (pb.CLIENT_ID_REQUIRED,),
     MethodKind.BIDI,
-    TelemetryService.refuse,
+    TelemetryService.send_refusal,
     anonymous=True,
     rights=to_send_settings,
 )

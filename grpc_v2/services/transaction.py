@@ -9,12 +9,12 @@ from rocketmq_testkit.emulator.operations.send import EndTransaction
 
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy.pool import Pool
+from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_produce
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
-from ..proxy.rpc_table import NAMES, Rpc
-from ..proxy.transaction_cache import Transactions
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, Rpc
+from ..proxy.transaction_cache import TransactionCache
 from ..rules.proxy_rules import is_blank
 from ..rules.status import OK, Refusal, proxy_exception
 
@@ -27,7 +27,7 @@ class TransactionService:
     """Ends transactions."""
 
     routes: Routes
-    transactions: Transactions
+    transactions: TransactionCache
     scheduler: Scheduler
 
     def end_transaction(self, call: RpcCall, request: sv.EndTransactionRequest) -> None:
@@ -39,7 +39,7 @@ class TransactionService:
         transaction_id = request.transaction_id
         if is_blank(transaction_id):
             raise Refusal(pb.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
-        half = self.transactions.take(topic, transaction_id, self.scheduler.now_ms)
+        half = self.transactions.pop_newest(topic, transaction_id, self.scheduler.now_ms)
         if half is None:
             raise proxy_exception(pb.INTERNAL_SERVER_ERROR, "cannot found transaction data")
         operation = EndTransaction(
@@ -58,7 +58,7 @@ class TransactionService:
             # thread.
             call.reply(sv.EndTransactionResponse(status=OK))
 
-        call.ask(self.routes.named(half.broker_name), operation, ended)
+        call.submit(self.routes.master_named(half.broker_name), operation, ended)
 
 
 END_TRANSACTION = Rpc(
@@ -67,8 +67,8 @@ END_TRANSACTION = Rpc(
     sv.EndTransactionResponse,
     TransactionService.end_transaction,
     (EndTransaction,),
-    (*NAMES, pb.INVALID_TRANSACTION_ID, pb.INTERNAL_SERVER_ERROR),
+    (*CODES_OF_TOPIC_RPCS, pb.INVALID_TRANSACTION_ID, pb.INTERNAL_SERVER_ERROR),
     rights=to_produce,
-    pool=Pool.TRANSACTION,
-    keeps_thread=True,
+    pool=ProxyPool.TRANSACTION,
+    blocks_thread=True,
 )

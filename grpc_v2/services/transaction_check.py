@@ -10,14 +10,14 @@ from rocketmq_testkit.emulator.message import stored_record as records
 from ..convert.message_encoder import fill_message
 from ..proto import service_pb2 as sv
 from ..proxy.sessions import SessionChannel
-from ..proxy.transaction_cache import HalfMessage, Transactions
+from ..proxy.transaction_cache import TransactionCache, TransactionData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TransactionChecks:
     """Sends transaction checks to producers."""
 
-    transactions: Transactions
+    transactions: TransactionCache
     scheduler: Scheduler
 
     def send(self, channel: SessionChannel, effect: CheckTransactionState) -> None:
@@ -25,7 +25,7 @@ class TransactionChecks:
         record = records.decode(effect.record)
         transaction_id = record.property_map().get(props.TRANSACTION_ID) or effect.transaction_id
         now_ms = self.scheduler.now_ms
-        half = HalfMessage(effect.broker_name, effect.tran_state_table_offset, effect.commit_log_offset)
+        half = TransactionData(effect.broker_name, effect.tran_state_table_offset, effect.commit_log_offset)
         self.transactions.add(record.topic, transaction_id, half, now_ms)
         if not channel.streams:
             return

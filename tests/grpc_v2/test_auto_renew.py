@@ -344,7 +344,7 @@ class TestRenewed:
     def test_a_proxy_that_dies_renews_nothing(self, renewing: GrpcWorld) -> None:
         """After a crash of the proxy no message is renewed. It is redelivered when its invisible duration ends."""
         taken(renewing)
-        renewing.service.clients.forget()
+        renewing.service.clients.discard()
         renewing.advance(60_000 + REVIVED)
         assert renewals(renewing) == []
         assert come_back(renewing) == [b"0"]

@@ -37,7 +37,7 @@ def test_an_rpc_is_what_the_service_declares(rpc: Rpc) -> None:
     kinds = {(False, False): MethodKind.UNARY, (False, True): MethodKind.SERVER_STREAM, (True, True): MethodKind.BIDI}
     assert rpc.kind is kinds[declared.client_streaming, declared.server_streaming]
     assert rpc.path == f"/apache.rocketmq.v2.MessagingService/{rpc.name}"
-    assert rpc.about.endswith(".")
+    assert rpc.summary.endswith(".")
 
 
 def test_the_generated_classes_are_those_of_the_proto_files(tmp_path: Path) -> None:

@@ -285,5 +285,5 @@ def test_polls_that_die_with_the_proxy_are_not_under_way(world: GrpcWorld) -> No
     """After a crash of the proxy its polls are not counted as in flight."""
     poll(world, "")
     assert world.service.metrics()[RECEIVE].pops_in_progress == 1
-    world.service.clients.forget()
+    world.service.clients.discard()
     assert world.service.metrics()[RECEIVE].pops_in_progress == 0

@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.proxy.pool import Pool
+from rocketmq_testkit.grpc_v2.proxy.pool import ProxyPool
 from rocketmq_testkit.grpc_v2.services import rpcs_of
 
 ONE_PRODUCER: dict[str, Any] = {"grpc_producer_thread_pool_nums": 1, "grpc_producer_thread_queue_capacity": 1}
@@ -77,8 +77,8 @@ def test_a_receive_that_waits_for_messages_keeps_no_thread() -> None:
     assert sum(each.call.finished for each in receives) == 1
 
 
-@pytest.mark.parametrize("pool", Pool)
-def test_requests_are_refused_on_demand(pool: Pool) -> None:
+@pytest.mark.parametrize("pool", ProxyPool)
+def test_requests_are_refused_on_demand(pool: ProxyPool) -> None:
     """A pool in grpcRequestRefusals rejects all its requests that have a client id."""
     world = limited(grpc_request_refusals=pool.title, flow_limit_answer_enable=True)
     requests: dict[str, Any] = {

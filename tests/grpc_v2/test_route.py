@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.operations.topics import DeleteTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.routes import Routes
-from rocketmq_testkit.grpc_v2.proxy.rpc_call import ServerCall
+from rocketmq_testkit.grpc_v2.proxy.rpc_call import TransportCall
 from rocketmq_testkit.grpc_v2.services.route import queue_permissions
 
 R, W, RW, NONE = pb.READ, pb.WRITE, pb.READ_WRITE, pb.NONE
@@ -133,7 +133,7 @@ def test_the_host_is_told_what_the_request_says_was_dialled() -> None:
     """The endpoint function gets the call, the broker's name and id, and the first dialed address of the request."""
     asked: list[tuple[object, ...]] = []
 
-    def endpoint(call: ServerCall, *of: object) -> tuple[str, int]:
+    def endpoint(call: TransportCall, *of: object) -> tuple[str, int]:
         asked.append((call.authority, *of))
         return "h", 1
 
@@ -202,10 +202,10 @@ def test_the_counters_of_topics_are_bounded(world: GrpcWorld) -> None:
     )
     for number in range(10_001):
         broker.topics.table[f"T{number}"] = TopicConfig(f"T{number}", 1 << 30, 1 << 30)
-    first = {number: routes.write_queue(f"T{number}", "")[1] for number in range(10_000)}
-    second = {number: routes.write_queue(f"T{number}", "")[1] for number in range(10_000)}
+    first = {number: routes.choose_queue(f"T{number}", "")[1] for number in range(10_000)}
+    second = {number: routes.choose_queue(f"T{number}", "")[1] for number in range(10_000)}
     assert all(second[number] == (queue + 1) % (1 << 30) for number, queue in first.items())
-    routes.write_queue("T10000", "")
-    assert len(routes._turns) == 1
-    assert routes.write_queue("T0", "")[1] != (second[0] + 1) % (1 << 30)
-    assert len(routes._turns) == 2
+    routes.choose_queue("T10000", "")
+    assert len(routes._round_robin) == 1
+    assert routes.choose_queue("T0", "")[1] != (second[0] + 1) % (1 << 30)
+    assert len(routes._round_robin) == 2

@@ -8,7 +8,7 @@ from grpc_world import GrpcWorld, Stream, a_receive, publishing, subscribing
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.groups import RetryPolicy
-from rocketmq_testkit.grpc_v2.assembly import messaging_methods
+from rocketmq_testkit.grpc_v2.assembly import create_messaging_service
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -162,7 +162,7 @@ def test_lists_in_the_configuration_are_read_at_the_start(name: str, value: str,
     config = ProxyConfig()
     config.set(name, value)
     with pytest.raises(ConfigError, match=re.escape(text)):
-        messaging_methods(engine=Engine(), endpoint=lambda *_: ("", 0), config=config, log=print)
+        create_messaging_service(engine=Engine(), endpoint=lambda *_: ("", 0), config=config, log=print)
 
 
 @pytest.mark.parametrize(

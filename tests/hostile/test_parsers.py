@@ -40,7 +40,7 @@ from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.rules.proxy_rules import check_group, check_topic
 from rocketmq_testkit.grpc_v2.rules.request_size import decoder
-from rocketmq_testkit.grpc_v2.rules.status import thrown_by_broker
+from rocketmq_testkit.grpc_v2.rules.status import from_broker_exception
 from rocketmq_testkit.grpc_v2.transport.grpc.messages import MessageReader
 from rocketmq_testkit.grpc_v2.transport.grpc.metadata import decode_binary, parse_timeout, percent_encode
 from rocketmq_testkit.grpc_v2.transport.http2.header_decoder import HeaderDecoder
@@ -142,7 +142,9 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "gRPC durations": delays_ms,
     "gRPC times": times_ms,
     "gRPC request": _rest(lambda data: decoder(sv.SendMessageRequest)(data)),
-    "exception of a broker": lambda text: thrown_by_broker(EngineError(ResponseCode.SYSTEM_ERROR, "java.a: " + text)),
+    "exception of a broker": lambda text: from_broker_exception(
+        EngineError(ResponseCode.SYSTEM_ERROR, "java.a: " + text)
+    ),
     "HPACK": _rest(lambda data: HeaderDecoder().decode(data)),
     "Huffman": _rest(decode_huffman),
     "metadata": decode_binary,

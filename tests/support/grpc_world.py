@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.operations.base import Operation, Result
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
-from rocketmq_testkit.grpc_v2.assembly import messaging_methods
+from rocketmq_testkit.grpc_v2.assembly import create_messaging_service
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -196,7 +196,7 @@ class GrpcWorld:
         self.broker: Broker = self.engine.brokers[0]
         self.config = proxy or ProxyConfig()
         self.log: list[str] = []
-        self.service = messaging_methods(
+        self.service = create_messaging_service(
             engine=self.engine,
             endpoint=endpoint,
             config=self.config,

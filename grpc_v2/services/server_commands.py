@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from rocketmq_testkit.emulator.gate.effects import AskToConsume, CheckTransactionState, Effect
 
 from ..proxy.sessions import SessionChannel
+from .direct_consumption import DirectConsumption
 from .transaction_check import TransactionChecks
-from .verification import DirectConsumption
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pushes:
+class ServerCommands:
     """Sends effects of the engine to clients."""
 
     transaction_checks: TransactionChecks
     direct_consumption: DirectConsumption
 
-    def push(self, channel: SessionChannel, effect: Effect) -> None:
+    def send_effect(self, channel: SessionChannel, effect: Effect) -> None:
         """Send an effect on the client's telemetry stream. Effects without a gRPC command are ignored."""
         if isinstance(effect, CheckTransactionState):
             self.transaction_checks.send(channel, effect)
         elif isinstance(effect, AskToConsume):
-            self.direct_consumption.ask_to_consume(channel, effect)
+            self.direct_consumption.send_verify_message(channel, effect)

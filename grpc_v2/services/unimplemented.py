@@ -8,7 +8,7 @@ from ..rules.status import status_rejection
 from ..transport import MethodKind, StatusCode
 
 
-class UnservedRpcs:
+class UnimplementedRpcs:
     """Rejects calls of these RPCs."""
 
     def unimplemented(self, call: RpcCall, _request: object) -> None:
@@ -22,7 +22,7 @@ PULL_MESSAGE = Rpc(
     "PullMessage",
     sv.PullMessageRequest,
     sv.PullMessageResponse,
-    UnservedRpcs.unimplemented,
+    UnimplementedRpcs.unimplemented,
     (),
     (),
     MethodKind.SERVER_STREAM,
@@ -33,7 +33,7 @@ UPDATE_OFFSET = Rpc(
     "UpdateOffset",
     sv.UpdateOffsetRequest,
     sv.UpdateOffsetResponse,
-    UnservedRpcs.unimplemented,
+    UnimplementedRpcs.unimplemented,
     (),
     (),
     anonymous=True,
@@ -43,7 +43,7 @@ GET_OFFSET = Rpc(
     "GetOffset",
     sv.GetOffsetRequest,
     sv.GetOffsetResponse,
-    UnservedRpcs.unimplemented,
+    UnimplementedRpcs.unimplemented,
     (),
     (),
     anonymous=True,
@@ -53,7 +53,7 @@ QUERY_OFFSET = Rpc(
     "QueryOffset",
     sv.QueryOffsetRequest,
     sv.QueryOffsetResponse,
-    UnservedRpcs.unimplemented,
+    UnimplementedRpcs.unimplemented,
     (),
     (),
     anonymous=True,

@@ -19,7 +19,7 @@ from ..proto import service_pb2 as sv
 from ..proxy.fire_and_forget import FireAndForget
 from ..proxy.routes import Routes
 from ..proxy.sessions import SessionChannel
-from ..proxy.telemetry_requests import Questions, RelayResult
+from ..proxy.telemetry_requests import PendingRequests, RelayResult
 
 _LABEL = "VerifyMessage"
 _RESULTS = {
@@ -34,22 +34,22 @@ class DirectConsumption:
     """Sends messages to consumers for direct consumption, and returns the results to the brokers."""
 
     routes: Routes
-    questions: Questions
+    pending_requests: PendingRequests
     fire_and_forget: FireAndForget
     scheduler: Scheduler
 
-    def ask_to_consume(self, channel: SessionChannel, effect: AskToConsume) -> None:
+    def send_verify_message(self, channel: SessionChannel, effect: AskToConsume) -> None:
         """Send a message to a consumer's newest telemetry stream, to be consumed.
 
         Without a stream the request times out.
         """
-        broker = self.routes.named(effect.ext_fields.get("brokerName", ""))
+        broker = self.routes.master_named(effect.ext_fields.get("brokerName", ""))
 
-        def answered(result: RelayResult) -> None:
+        def on_response(result: RelayResult) -> None:
             operation = PushAnswered(effect.ticket, result.code, result.remark, None, result.body)
             self.fire_and_forget.submit(broker, channel, _LABEL, operation)
 
-        nonce = self.questions.ask(answered, channel.channel_id)
+        nonce = self.pending_requests.register(on_response, channel.channel_id)
         if not channel.streams:
             return
         record = records.decode(effect.record)
@@ -59,13 +59,13 @@ class DirectConsumption:
         fill_message(verify.message, record, record.topic, record.reconsume_times, self.scheduler.now_ms)
         channel.streams[-1].send(command.SerializeToString())
 
-    def take_result(self, command: sv.TelemetryCommand) -> None:
+    def handle_result(self, command: sv.TelemetryCommand) -> None:
         """Handle a consumer's result, which is the status of its command. A result with an unknown nonce is ignored."""
-        then = self.questions.take(command.verify_message_result.nonce)
-        if then is None:
+        callback = self.pending_requests.pop_callback(command.verify_message_result.nonce)
+        if callback is None:
             return
         code = command.status.code
         result = {"autoCommit": True, "order": False, "remark": "from gRPC client", "spentTimeMills": 0}
         if code in _RESULTS:
             result["consumeResult"] = _RESULTS[code]
-        then(RelayResult(ResponseCode.SUCCESS, "", orjson.dumps(result, option=orjson.OPT_SORT_KEYS)))
+        callback(RelayResult(ResponseCode.SUCCESS, "", orjson.dumps(result, option=orjson.OPT_SORT_KEYS)))
