@@ -24,19 +24,19 @@ from .proxy.telemetry_requests import PendingRequests
 from .proxy.transaction_cache import TransactionCache
 from .rules.request_size import decoder
 from .services import RPCS
-from .services.ack import ACK_MESSAGE, AckService
+from .services.ack import ACK_MESSAGE, AckMessageService
 from .services.clients import HEARTBEAT, NOTIFY_CLIENT_TERMINATION, ClientRegistration, ClientService
 from .services.dead_letter import FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE, DeadLetterService
 from .services.direct_consumption import DirectConsumption
 from .services.invisible import CHANGE_INVISIBLE_DURATION, InvisibleDurationService
-from .services.recall import RECALL_MESSAGE, RecallService
-from .services.receive import RECEIVE_MESSAGE, ReceiveService
+from .services.recall import RECALL_MESSAGE, RecallMessageService
+from .services.receive import RECEIVE_MESSAGE, ReceiveMessageService
 from .services.route import QUERY_ASSIGNMENT, QUERY_ROUTE, RouteService
-from .services.send import SEND_MESSAGE, SendService
+from .services.send import SEND_MESSAGE, SendMessageService
 from .services.server_commands import ServerCommands
 from .services.telemetry import TELEMETRY, TelemetryService
-from .services.transaction import END_TRANSACTION, TransactionService
-from .services.transaction_check import TransactionChecks
+from .services.transaction import END_TRANSACTION, EndTransactionService
+from .services.transaction_check import TransactionCheckSender
 from .services.unimplemented import GET_OFFSET, PULL_MESSAGE, QUERY_OFFSET, UPDATE_OFFSET, UnimplementedRpcs
 from .transport import GrpcMethod
 
@@ -128,7 +128,7 @@ class _Parts:
             routes=routes, pending_requests=pending_requests, fire_and_forget=fire_and_forget, scheduler=scheduler
         )
         server_commands = ServerCommands(
-            transaction_checks=TransactionChecks(transactions=self.transactions, scheduler=scheduler),
+            transaction_check_sender=TransactionCheckSender(transactions=self.transactions, scheduler=scheduler),
             direct_consumption=self.direct_consumption,
         )
         self.session_end = SessionEnd(
@@ -151,7 +151,7 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
     )
     yield RouteService(routes=parts.routes, name_server=parts.name_server), (QUERY_ROUTE, QUERY_ASSIGNMENT)
     yield (
-        SendService(
+        SendMessageService(
             routes=parts.routes,
             transactions=parts.transactions,
             config=parts.config,
@@ -161,7 +161,7 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
         (SEND_MESSAGE,),
     )
     yield (
-        ReceiveService(
+        ReceiveMessageService(
             routes=parts.routes,
             polls=parts.polls,
             renewals=parts.renewals,
@@ -173,7 +173,7 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
         (RECEIVE_MESSAGE,),
     )
     yield (
-        AckService(routes=parts.routes, renewals=parts.renewals, scheduler=parts.scheduler),
+        AckMessageService(routes=parts.routes, renewals=parts.renewals, scheduler=parts.scheduler),
         (ACK_MESSAGE,),
     )
     yield (
@@ -187,10 +187,10 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
         (FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE,),
     )
     yield (
-        TransactionService(routes=parts.routes, transactions=parts.transactions, scheduler=parts.scheduler),
+        EndTransactionService(routes=parts.routes, transactions=parts.transactions, scheduler=parts.scheduler),
         (END_TRANSACTION,),
     )
-    yield RecallService(routes=parts.routes), (RECALL_MESSAGE,)
+    yield RecallMessageService(routes=parts.routes), (RECALL_MESSAGE,)
     yield (
         ClientService(
             registration=registration,

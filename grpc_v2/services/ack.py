@@ -44,7 +44,7 @@ class _PendingAcks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AckService:
+class AckMessageService:
     """Acknowledges messages."""
 
     routes: Routes
@@ -98,7 +98,7 @@ ACK_MESSAGE = Rpc(
     "AckMessage",
     sv.AckMessageRequest,
     sv.AckMessageResponse,
-    AckService.ack_message,
+    AckMessageService.ack_message,
     (AckMessage,),
     (
         *CODES_OF_TOPIC_RPCS,

@@ -17,7 +17,7 @@ from ..rules.status import OK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RecallService:
+class RecallMessageService:
     """Recalls timed messages."""
 
     routes: Routes
@@ -48,7 +48,7 @@ RECALL_MESSAGE = Rpc(
     "RecallMessage",
     sv.RecallMessageRequest,
     sv.RecallMessageResponse,
-    one_operation(RecallService.recall_message, RecallService._recall_response),
+    one_operation(RecallMessageService.recall_message, RecallMessageService._recall_response),
     (RecallMessage,),
     (*CODES_OF_TOPIC_RPCS, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
     rights=to_produce,

@@ -76,7 +76,7 @@ class _FoundMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReceiveService:
+class ReceiveMessageService:
     """Receives messages for consumers."""
 
     routes: Routes
@@ -301,7 +301,7 @@ RECEIVE_MESSAGE = Rpc(
     "ReceiveMessage",
     sv.ReceiveMessageRequest,
     sv.ReceiveMessageResponse,
-    ReceiveService.receive_message,
+    ReceiveMessageService.receive_message,
     (PopMessage, Notification, ForgetWaiting, AckMessage, SendMessageBack),
     (
         *CODES_OF_TOPIC_RPCS,
@@ -316,7 +316,7 @@ RECEIVE_MESSAGE = Rpc(
         pb.INTERNAL_SERVER_ERROR,
     ),
     MethodKind.SERVER_STREAM,
-    ReceiveService.send_refusal,
+    ReceiveMessageService.send_refusal,
     rights=to_receive,
     pool=ProxyPool.CONSUMER,
 )

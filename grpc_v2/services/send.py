@@ -39,7 +39,7 @@ _MESSAGE_ILLEGAL = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SendService:
+class SendMessageService:
     """Stores messages of producers. `message_ids` is the random stream of the ids that the proxy generates."""
 
     routes: Routes
@@ -135,7 +135,7 @@ SEND_MESSAGE = Rpc(
     "SendMessage",
     sv.SendMessageRequest,
     sv.SendMessageResponse,
-    SendService.send_message,
+    SendMessageService.send_message,
     (SendMessage,),
     (
         *CODES_OF_TOPIC_RPCS,

@@ -23,7 +23,7 @@ _UNKNOWN = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TransactionService:
+class EndTransactionService:
     """Ends transactions."""
 
     routes: Routes
@@ -65,7 +65,7 @@ END_TRANSACTION = Rpc(
     "EndTransaction",
     sv.EndTransactionRequest,
     sv.EndTransactionResponse,
-    TransactionService.end_transaction,
+    EndTransactionService.end_transaction,
     (EndTransaction,),
     (*CODES_OF_TOPIC_RPCS, pb.INVALID_TRANSACTION_ID, pb.INTERNAL_SERVER_ERROR),
     rights=to_produce,

@@ -14,7 +14,7 @@ from ..proxy.transaction_cache import TransactionCache, TransactionData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TransactionChecks:
+class TransactionCheckSender:
     """Sends transaction checks to producers."""
 
     transactions: TransactionCache

@@ -13,7 +13,7 @@ from . import frames
 from .errors import ErrorCode
 from .frames import STREAM_ID_MASK
 from .header_blocks import HeaderBlock
-from .sender import Sender
+from .sender import FrameSender
 from .settings import PeerSettings
 from .stream import Closing, Http2Stream
 from .stream_registry import StreamRegistry
@@ -42,7 +42,7 @@ class ConnectionOutput:
 
     def __init__(self, peer: PeerSettings, on_output: Callable[[bool], None]) -> None:
         self._on_output = on_output
-        self.sender = Sender(peer, self._ended)
+        self.sender = FrameSender(peer, self._ended)
         self.registry = StreamRegistry()
         # Open streams by id.
         self.streams = self.registry.open

@@ -15,7 +15,7 @@ from .stream import Http2Stream
 from .waiting_streams import WaitingStreams
 
 
-class Sender:
+class FrameSender:
     """Encodes the server's responses as frames. `on_end` is called after the last frame of a stream."""
 
     __slots__ = ("_notice", "_on_end", "_peer", "_waiting", "highest_credit", "output", "unsent_bytes", "window")
