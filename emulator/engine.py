@@ -16,7 +16,7 @@ from .gate.effects import Effect
 from .gate.gate import Call, Channel, Gate, Node, Outcome
 from .gate.journal import Journal
 from .kernel.errors import EngineError
-from .kernel.random_streams import Chance
+from .kernel.random_streams import RandomStreams
 from .kernel.scheduler import Scheduler
 from .operations.base import Operation, Result
 from .snapshot.durable_state import BrokerState, EngineState
@@ -103,7 +103,7 @@ class Engine:
         state = state or EngineState()
         self.emulation = emulation or state.emulation
         self.scheduler = Scheduler(state.now_ms if now_ms is None else now_ms)
-        self.chance = Chance(state.seed, state.streams) if seed is None else Chance(seed)
+        self.random_streams = RandomStreams(state.seed, state.streams) if seed is None else RandomStreams(seed)
         self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
         callbacks = callbacks or Callbacks()
         self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms)
@@ -121,7 +121,7 @@ class Engine:
                 config=config,
                 emulation=self.emulation,
                 scheduler=self.scheduler,
-                chance=self.chance,
+                random_streams=self.random_streams,
                 gate=self.gate,
                 name_server=self.name_server,
                 on_configured=callbacks.on_configured,
@@ -149,8 +149,8 @@ class Engine:
             broker.pop_buffer.drain()  # of all brokers first: slaves replicate what their master stores here
         return EngineState(
             self.scheduler.now_ms,
-            self.chance.seed,
-            self.chance.states(),
+            self.random_streams.seed,
+            self.random_streams.states(),
             self.emulation,
             self.name_server.config,
             self.name_server.values,

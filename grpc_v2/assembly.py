@@ -107,12 +107,12 @@ class _Parts:
         self.tick = tick
         self.name_server = name_server = engine.name_server
         self.scheduler = scheduler = engine.scheduler
-        self.message_ids = engine.chance.stream("grpc_v2 message ids")
+        self.message_ids = engine.random_streams.stream("grpc_v2 message ids")
         self.routes = routes = Routes(
             brokers,
             perm=name_server.perm,
             order_conf=name_server.order_conf,
-            chance=engine.chance.stream("grpc_v2 first queue"),
+            chance=engine.random_streams.stream("grpc_v2 first queue"),
             endpoint=endpoint,
         )
         self.fire_and_forget = fire_and_forget = FireAndForget(engine.gate, routes)

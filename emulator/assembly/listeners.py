@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..message.message import Message
+from ..message.message import MessageToStore
 
-Hook = Callable[[Message], None]
+Hook = Callable[[MessageToStore], None]
 Watcher = Callable[[int, int, dict[str, str]], None]
 
 

@@ -12,7 +12,7 @@ from hmac import compare_digest
 from hmac import new as hmac
 
 from ..config import AccessConfig
-from ..kernel.errors import TurnedAway
+from ..kernel.errors import RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
@@ -23,7 +23,7 @@ _MOST_REMEMBERED = 10_000
 """`stateful*CacheMaxNum`; a full cache is cleared."""
 
 
-class AccessDenied(TurnedAway):
+class AccessDenied(RejectedBeforeProcessing):
     """A request was denied: NO_PERMISSION with the reason."""
 
     def __init__(self, why: str) -> None:

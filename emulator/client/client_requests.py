@@ -19,7 +19,7 @@ from ..operations.clients import (
     ClientConnection,
     ConsumerConnectionResult,
     ConsumerListResult,
-    ForgetWaiting,
+    DropInactiveRequests,
     GetAllProducerInfo,
     GetConsumerConnectionList,
     GetConsumerListByGroup,
@@ -83,8 +83,8 @@ class Memberships:
         self._drop_waiting(call.channel)
         return Done()
 
-    @handles(ForgetWaiting)
-    def forget_waiting(self, call: Call, operation: ForgetWaiting) -> Done:
+    @handles(DropInactiveRequests)
+    def forget_waiting(self, call: Call, operation: DropInactiveRequests) -> Done:
         """Drop the waiting requests of a channel whose calls are no longer active; the others keep waiting."""
         self._drop_waiting(call.channel)
         return Done()

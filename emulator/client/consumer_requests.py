@@ -9,7 +9,7 @@ from functools import partial
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.effects import AskConsumerStatus, AskRunningInfo, AskToConsume, Question
+from ..gate.effects import RequestConsumerStatus, RequestDirectConsumption, RequestRunningInfo, ServerRequest
 from ..gate.gate import Call, Outcome
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
@@ -17,13 +17,13 @@ from ..kernel.response_code import ResponseCode
 from ..message import stored_record as records
 from ..operations.base import PARKED, Operation, Parked
 from ..operations.clients import (
-    ClientAnswer,
+    ClientResponse,
     ConsumeMessageDirectly,
     ConsumerStatusResult,
     GetConsumerRunningInfo,
     GetConsumerStatus,
 )
-from ..operations.send import PushAnswered
+from ..operations.send import ClientResponded
 from ..store.refusals import bytes_of
 from .client_registry import Clients, Member
 from .client_versions import VERSION_3_0_7, VERSION_3_1_8, version_text
@@ -62,7 +62,7 @@ class ConsumerInquiries:
             operation,
             operation.consumer_group,
             operation.client_id,
-            question=lambda ticket: AskRunningInfo(ext, ticket),
+            question=lambda ticket: RequestRunningInfo(ext, ticket),
         )
 
     @handles(ConsumeMessageDirectly)
@@ -81,7 +81,7 @@ class ConsumerInquiries:
             operation,
             operation.consumer_group,
             operation.client_id,
-            question=lambda ticket: AskToConsume(ext, record, ticket),
+            question=lambda ticket: RequestDirectConsumption(ext, record, ticket),
         )
 
     @handles(GetConsumerStatus)
@@ -119,14 +119,14 @@ class ConsumerInquiries:
             member = line.pop(0)
             self._questions.ask(
                 member.channel,
-                lambda ticket: AskConsumerStatus(ext, ticket),
+                lambda ticket: RequestConsumerStatus(ext, ticket),
                 "question to a consumer",
                 member.client_id,
                 timeout_ms=STATUS_TIMEOUT_MS,
                 then=partial(told, member),
             )
 
-        def told(member: Member, answer: PushAnswered | None) -> None:
+        def told(member: Member, answer: ClientResponded | None) -> None:
             if answer is not None and answer.code == ResponseCode.SUCCESS and answer.body:
                 answers[member.client_id] = answer.body
             ask_next()
@@ -143,7 +143,7 @@ class ConsumerInquiries:
         group: str,
         client_id: str | None,
         *,
-        question: Callable[[int], Question],
+        question: Callable[[int], ServerRequest],
     ) -> Parked:
         """Forward a request to a consumer. Raises SYSTEM_ERROR (not online, too old); later CONSUME_MSG_TIMEOUT."""
         members = self._clients.consumers[group].members.values() if group in self._clients.consumers else ()
@@ -169,9 +169,9 @@ class ConsumerInquiries:
         return PARKED
 
     @staticmethod
-    def _answer(group: str, member: Member, answer: PushAnswered | None) -> Outcome:
+    def _answer(group: str, member: Member, answer: ClientResponded | None) -> Outcome:
         if answer is not None:
-            return ClientAnswer(answer.code, answer.remark, answer.ext_fields, answer.body)
+            return ClientResponse(answer.code, answer.remark, answer.ext_fields, answer.body)
         host, port = member.channel.remote_address
         return EngineError(
             ResponseCode.CONSUME_MSG_TIMEOUT,

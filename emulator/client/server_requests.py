@@ -10,14 +10,14 @@ from itertools import count
 
 from ..assembly.broker_context import Push
 from ..assembly.handlers import handles
-from ..gate.effects import Question
+from ..gate.effects import ServerRequest
 from ..gate.gate import Call, Channel
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.value_class import value
 from ..operations.base import Done
-from ..operations.send import PushAnswered
+from ..operations.send import ClientResponded
 
-Then = Callable[[PushAnswered | None], None]
+Then = Callable[[ClientResponded | None], None]
 """Called with the response, or with None after the timeout."""
 
 
@@ -39,7 +39,7 @@ class ClientQuestions:
     def ask(
         self,
         channel: Channel,
-        question: Callable[[int], Question],
+        question: Callable[[int], ServerRequest],
         what: str,
         subject: str,
         *,
@@ -52,20 +52,20 @@ class ClientQuestions:
         self._waiting[ticket] = _Waiting(then, timer)
         self._send(channel, question(ticket))
 
-    def _send(self, channel: Channel, question: Question) -> None:
+    def _send(self, channel: Channel, question: ServerRequest) -> None:
         """Push a request to a client, also to an inactive channel, which may report the failure."""
         if channel.active:
             self._push(channel, question)
         else:
             channel.push(question)
 
-    @handles(PushAnswered)
-    def answered(self, call: Call, operation: PushAnswered) -> Done:
+    @handles(ClientResponded)
+    def answered(self, call: Call, operation: ClientResponded) -> Done:
         """Handle a client's response; a response after the timeout is ignored."""
         self._end(operation.ticket, operation)
         return Done()
 
-    def _end(self, ticket: int, answer: PushAnswered | None) -> None:
+    def _end(self, ticket: int, answer: ClientResponded | None) -> None:
         waiting = self._waiting.pop(ticket, None)
         if waiting is not None:
             waiting.timer.cancel()

@@ -25,7 +25,7 @@ from ..group.group_table import Groups
 from ..group.lmq_offset_table import LightOffsets
 from ..group.offset_table import Offsets
 from ..kernel.errors import EngineError
-from ..kernel.random_streams import Chance
+from ..kernel.random_streams import RandomStreams
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import stored_record as records
@@ -63,7 +63,7 @@ class Broker:
         config: BrokerConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,
-        chance: Chance,
+        random_streams: RandomStreams,
         gate: Gate,
         name_server: NameServer,
         on_configured: Callable[[], None],
@@ -78,7 +78,7 @@ class Broker:
         self._on_configured = on_configured
         self.store_host = ("127.0.0.1", 10911)
         self._emulation = emulation
-        self._chance = chance
+        self._random_streams = random_streams
         self.topics = Topics(
             config=config,
             scheduler=scheduler,
@@ -135,7 +135,7 @@ class Broker:
             emulation=self._emulation,
             clock=self.lifetime,
             duties=self._duties,
-            chance=self._chance,
+            random_streams=self._random_streams,
             gate=self._gate,
             complete=partial(self._gate.complete, self),
             push=partial(self._gate.push, self),

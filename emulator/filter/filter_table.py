@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..config import BrokerConfig
 from ..kernel.errors import SqlError
-from ..kernel.file_image import LastWrite
+from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import properties as props
@@ -42,7 +42,7 @@ class FilterTable:
         self._scheduler = scheduler
         self._data: dict[Place, FilterData] = {}
         self._names: NameIndex[Place] = NameIndex()
-        self._file: LastWrite[Place, FilterData] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
+        self._file: FileImage[Place, FilterData] = FileImage(scheduler, lambda: FILE_INTERVAL_MS)
 
     def restore(self, state: Mapping[Place, FilterData]) -> None:
         """Start with the filters of the previous run; until the next heartbeat they count as unused."""
@@ -57,7 +57,7 @@ class FilterTable:
 
     def dump_on_crash(self) -> Mapping[Place, FilterData]:
         """Return the filters as of the last write of the file, which a crash leaves."""
-        filters: dict[Place, FilterData | None] = {**self._data, **self._file.lost()}
+        filters: dict[Place, FilterData | None] = {**self._data, **self._file.values_at_last_write()}
         return {place: data for place, data in filters.items() if data is not None}
 
     def find(self, topic: str, group: str) -> FilterData | None:
@@ -114,8 +114,8 @@ class FilterTable:
     def _put(self, place: Place, data: FilterData | None) -> None:
         old = self._data.pop(place, None)
         self._names.discard(*place, place)
-        if self._file.is_first_change(place):
-            self._file.keep(place, old)
+        if self._file.unchanged_since_write(place):
+            self._file.save(place, old)
         if data is not None:
             self._data[place] = data
             self._names.add(*place, place)

@@ -7,7 +7,7 @@ Source: ConsumerOffsetManager (5.3.3).
 from collections.abc import Iterable, Iterator
 
 from ..config import BrokerConfig
-from ..kernel.file_image import LastWrite
+from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler
 from ..topic.topic_group_index import NameIndex
 
@@ -28,8 +28,8 @@ class Offsets:
         self._names: NameIndex[_Pair] = NameIndex()
         """Index of all three tables; it may contain entries that some of the tables no longer have."""
 
-    def _begin_file(self) -> LastWrite[tuple[str, str, int], int]:
-        return LastWrite(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
+    def _begin_file(self) -> FileImage[tuple[str, str, int], int]:
+        return FileImage(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Overwrite the committed offset."""
@@ -38,8 +38,8 @@ class Offsets:
             table = self.committed[group, topic] = {}
             self._names.add(topic, group, (group, topic))
         place = (group, topic, queue_id)
-        if self._file.is_first_change(place):
-            self._file.keep(place, table.get(queue_id))
+        if self._file.unchanged_since_write(place):
+            self._file.save(place, table.get(queue_id))
         table[queue_id] = offset
 
     def clone(self, source: str, dest: str, topic: str) -> None:
@@ -49,8 +49,8 @@ class Offsets:
             return
         before = self.committed.get((dest, topic), {})
         for queue_id in sorted(before.keys() | table.keys()):
-            if self._file.is_first_change((dest, topic, queue_id)):
-                self._file.keep((dest, topic, queue_id), before.get(queue_id))
+            if self._file.unchanged_since_write((dest, topic, queue_id)):
+                self._file.save((dest, topic, queue_id), before.get(queue_id))
         self.committed[dest, topic] = dict(table)
         self._names.add(topic, dest, (dest, topic))
 
@@ -127,8 +127,8 @@ class Offsets:
     def _forget(self, pairs: Iterable[_Pair]) -> None:
         for group, topic in pairs:
             for queue_id, offset in self.committed.pop((group, topic), {}).items():
-                if self._file.is_first_change((group, topic, queue_id)):
-                    self._file.keep((group, topic, queue_id), offset)
+                if self._file.unchanged_since_write((group, topic, queue_id)):
+                    self._file.save((group, topic, queue_id), offset)
             self._pulled.pop((group, topic), None)
             self._resets.pop((group, topic), None)
             self._names.discard(topic, group, (group, topic))
@@ -139,7 +139,7 @@ class Offsets:
 
     def crash(self) -> None:
         """Recover after a crash: restore the offsets from the file; those never written to it are lost."""
-        for (group, topic, queue_id), offset in self._file.lost().items():
+        for (group, topic, queue_id), offset in self._file.values_at_last_write().items():
             table = self.committed.setdefault((group, topic), {})
             self._names.add(topic, group, (group, topic))
             if offset is None:

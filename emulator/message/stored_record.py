@@ -107,7 +107,7 @@ def encode(  # noqa: PLR0913, PLR0917 - the fields of a record, once per message
     )
 
 
-def encode_run(  # noqa: PLR0913, PLR0917 - the fields of a record, once per batch; keywords would cost time
+def encode_consecutive(  # noqa: PLR0913, PLR0917 - the fields of a record, once per batch; keywords would cost time
     topic: bytes,
     queue_id: int,
     queue_offset: int,

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ..config import BrokerConfig, ConfigError
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
-from ..kernel.errors import EngineError, TurnedAway
+from ..kernel.errors import EngineError, RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
 from ..operations.base import Operation
@@ -90,7 +90,7 @@ class Form(Enum):
         text = f"[{self.value}]{who} busy, start flow control for a while"
         if self in (Form.TIMEOUT_CLEAN_QUEUE, Form.PCBUSY_CLEAN_QUEUE):
             text += f", period in queue: {waited_ms}ms, size of queue: {size}"
-        kind = EngineError if self is Form.PC_SYNCHRONIZED else TurnedAway
+        kind = EngineError if self is Form.PC_SYNCHRONIZED else RejectedBeforeProcessing
         return kind(ResponseCode.SYSTEM_BUSY, text)
 
 
@@ -199,7 +199,7 @@ class RequestPools:
         The broker sends it during a graceful shutdown, and while `goAwayEnable` is on.
         """
         if self._goes_away and client_version > KNOWS_GO_AWAY_AFTER:
-            return TurnedAway(ResponseCode.GO_AWAY, "please go away")
+            return RejectedBeforeProcessing(ResponseCode.GO_AWAY, "please go away")
         return None
 
     def enter(self, pool: Pool, call: Call, operation: Operation, client_version: int) -> None:

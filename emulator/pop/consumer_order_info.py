@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
 from ..config import BrokerConfig
-from ..kernel.file_image import LastWrite
+from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.value_class import value
 from ..topic.topic_group_index import NameIndex
@@ -72,7 +72,7 @@ class Orders:
         self._config = config
         self._scheduler = scheduler
         self._freed = freed
-        self._file: LastWrite[Place, OrderInfo] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
+        self._file: FileImage[Place, OrderInfo] = FileImage(scheduler, lambda: FILE_INTERVAL_MS)
         self._infos: dict[Place, OrderInfo] = {}
         self._timers: dict[Place, Timer] = {}
         self._names: NameIndex[Place] = NameIndex()
@@ -90,13 +90,13 @@ class Orders:
 
     def dump_on_crash(self) -> Mapping[Place, OrderInfo]:
         """Return the batches as of the last write of the file."""
-        infos: dict[Place, OrderInfo | None] = {**self._infos, **self._file.lost()}
+        infos: dict[Place, OrderInfo | None] = {**self._infos, **self._file.values_at_last_write()}
         return {place: info for place, info in infos.items() if info is not None}
 
     def _changes(self, place: Place) -> None:
-        if self._file.is_first_change(place):
+        if self._file.unchanged_since_write(place):
             info = self._infos.get(place)
-            self._file.keep(place, None if info is None else info.copy())
+            self._file.save(place, None if info is None else info.copy())
 
     def _current(self, place: Place) -> OrderInfo | None:
         info = self._infos.get(place)

@@ -11,7 +11,7 @@ from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
-from ..kernel.random_streams import Stream
+from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
 from ..message import stored_record as records
@@ -49,7 +49,7 @@ class NotificationService:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        chance: Stream,
+        random: RandomStream,
         tables: BrokerTables,
         reader: QueueReader,
         orders: Orders,
@@ -60,7 +60,7 @@ class NotificationService:
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._chance = chance
+        self._random = random
         self._store = tables.store
         self._topics = tables.topics
         self._groups = tables.groups
@@ -171,7 +171,7 @@ class NotificationService:
         if operation.max_msg_nums < 0:
             raise illegal_capacity(operation.max_msg_nums)
         group = operation.consumer_group
-        draw = self._chance.below(100)
+        draw = self._random.below(100)
         found: list[PoppedMessage] = []
         rest = 0
         places = [

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from ..config import BrokerConfig
 from ..group.offset_table import Offsets
 from ..kernel.scheduler import Scheduler
-from ..kernel.timer_per_instant import Agenda
+from ..kernel.timer_per_instant import TimerPerInstant
 from .consumer_order_info import Place
 from .pop_kv_records import PopRecord
 
@@ -60,8 +60,8 @@ class PopCache:
         self._start_ms = scheduler.now_ms
         self._queues: dict[Place, _Queue] = {}
         self._count = 0
-        self._leaving: Agenda[tuple[Place, int]] = Agenda(scheduler, "pop cache", self._leave)
-        self._moving: Agenda[Place] = Agenda(scheduler, "pop cache", self._move)
+        self._leaving: TimerPerInstant[tuple[Place, int]] = TimerPerInstant(scheduler, "pop cache", self._leave)
+        self._moving: TimerPerInstant[Place] = TimerPerInstant(scheduler, "pop cache", self._move)
 
     def __len__(self) -> int:
         """Return the number of records in memory."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..kernel.java_numbers import long_sum
 from ..kernel.scheduler import Scheduler
-from ..kernel.timer_per_instant import Agenda
+from ..kernel.timer_per_instant import TimerPerInstant
 from .consumer_order_info import Place
 
 LOOK_MS = 500
@@ -77,7 +77,7 @@ class Looks:
         self._start_ms = scheduler.now_ms
         self._records = records
         self._revive = revive
-        self._agenda: Agenda[RecordKey] = Agenda(scheduler, "pop records", self._look)
+        self._agenda: TimerPerInstant[RecordKey] = TimerPerInstant(scheduler, "pop records", self._look)
         for key in records.table:
             if key[0] >= 0:  # upstream scans from 0
                 self._expect(key)

@@ -10,7 +10,7 @@ from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message, Stored
+from ..message.message import MessageToStore, StoredPosition
 from ..message.names import is_retry, pop_retry_topic
 from ..schedule.delay_levels import delay_level
 
@@ -47,7 +47,7 @@ class Redelivery:
             self._topics.create_internal(target, 1)
         if self._offsets.query(group, target, 0) < 0:
             self._offsets.commit(group, target, 0, 0)
-        message = Message(
+        message = MessageToStore(
             target,
             0,
             record.body,
@@ -63,13 +63,13 @@ class Redelivery:
         self._redelivered(topic, group)
         return True
 
-    def _stored(self, message: Message) -> bool:
+    def _stored(self, message: MessageToStore) -> bool:
         try:
             delay_level(message.properties)
         except EngineError:
             # A batch can contain a delay level that is not a number, which a single send rejects. Redelivering it at
             # once is better than never.
-            put: Callable[[Message], Stored] = self._store.append
+            put: Callable[[MessageToStore], StoredPosition] = self._store.append
         else:
             put = self._store.put
         try:

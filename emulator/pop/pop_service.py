@@ -20,7 +20,7 @@ from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum
-from ..kernel.random_streams import Stream
+from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import stored_record as records
@@ -55,7 +55,7 @@ class PopService:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        chance: Stream,
+        random: RandomStream,
         tables: BrokerTables,
         clients: Clients,
         positions: PopPositions,
@@ -70,7 +70,7 @@ class PopService:
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._chance = chance
+        self._random = random
         self._store = tables.store
         self._topics = tables.topics
         self._groups = tables.groups
@@ -201,7 +201,7 @@ class PopService:
             raise illegal_capacity(operation.max_msg_nums)
         if config.pop_consumer_kv_service_enable:
             return self._collect_records(operation, topic, message_filter)
-        draw = self._chance.below(100)
+        draw = self._random.below(100)
         if operation.order:
             revive_qid = ORDER_REVIVE_QUEUE
         else:

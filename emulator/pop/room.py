@@ -77,7 +77,7 @@ def build(
     pops = PopService(
         config=config,
         scheduler=clock,
-        chance=context.stream("pop"),
+        random=context.stream("pop"),
         tables=tables,
         clients=clients,
         positions=positions,
@@ -93,7 +93,7 @@ def build(
     notifications = NotificationService(
         config=config,
         scheduler=clock,
-        chance=context.stream("notification"),
+        random=context.stream("notification"),
         tables=tables,
         reader=reader,
         orders=orders,

@@ -32,7 +32,7 @@ def build(context: BrokerContext, tables: BrokerTables, clients: Clients) -> Pul
         config=config,
         store=store,
         topics=tables.topics,
-        compaction=Compaction(config, store, context.chance, context.identity),
+        compaction=Compaction(config, store, context.random_streams, context.identity),
         slow_readers=slow_readers,
     )
     pulls = PullService(

@@ -13,14 +13,14 @@ from ..assembly.handlers import handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
-from ..kernel.file_image import LastWrite
+from ..kernel.file_image import FileImage
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
-from ..message.message_copies import copy_of, send_home
+from ..message.message import MessageToStore
+from ..message.message_copies import copy_of, restore_original_queue
 from ..message.names import HALF_TOPIC, SCHEDULE_TOPIC
 from ..operations.timers import DelayOffsetsResult, GetAllDelayOffset
 from ..store.message_store import MessageStore
@@ -67,7 +67,7 @@ def delay_level(properties: dict[str, str]) -> int:
         raise EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.NumberFormatException: {bad_number}") from None
 
 
-def may_be_delayed(message: Message) -> bool:
+def may_be_delayed(message: MessageToStore) -> bool:
     """Return True for messages outside of transactions and for committed ones; no others are delayed."""
     return message.sys_flag & records.SYS_TRANSACTION_MASK not in _UNDECIDED
 
@@ -88,7 +88,7 @@ class DelayService:
 
         Written to a file every `flushDelayOffsetInterval`.
         """
-        self._file: LastWrite[int, int] = LastWrite(scheduler, lambda: config.flush_delay_offset_interval)
+        self._file: FileImage[int, int] = FileImage(scheduler, lambda: config.flush_delay_offset_interval)
         self._config = config
         self._emulation = emulation
         self._scheduler = scheduler
@@ -116,10 +116,10 @@ class DelayService:
 
     def dump_on_crash(self) -> Mapping[int, int]:
         """Return the offsets as of the last write of the file."""
-        offsets: dict[int, int | None] = {**self.offsets, **self._file.lost()}
+        offsets: dict[int, int | None] = {**self.offsets, **self._file.values_at_last_write()}
         return {level: offset for level, offset in offsets.items() if offset is not None}
 
-    def before_put(self, message: Message) -> None:
+    def before_put(self, message: MessageToStore) -> None:
         """Redirect a message with a delay level to the schedule topic (store hook); clamp the level to the last one."""
         if props.DELAY not in message.properties or not may_be_delayed(message):
             return
@@ -183,8 +183,8 @@ class DelayService:
                 self._look_at(level, self._scheduler.now_ms + AGAIN_MS)
                 break
             offset += 1
-        if self._file.is_first_change(level):
-            self._file.keep(level, self.offsets.get(level))
+        if self._file.unchanged_since_write(level):
+            self._file.save(level, self.offsets.get(level))
         self.offsets[level] = offset
 
     def _deliver(self, level: int, offset: int) -> bool:
@@ -196,7 +196,7 @@ class DelayService:
         if stored is None:
             return True
         message = copy_of(records.decode(stored))
-        if not send_home(message) or message.topic == HALF_TOPIC:
+        if not restore_original_queue(message) or message.topic == HALF_TOPIC:
             return True
         try:
             put = self._store.append(message)

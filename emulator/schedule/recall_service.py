@@ -16,7 +16,7 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..message.names import is_retry
 from ..operations.base import Parked, Result
 from ..operations.send import RecallMessage, RecallResult
@@ -77,7 +77,7 @@ class RecallService:
         self._topics = topics
         self._acknowledgements = acknowledgements
 
-    def handle_of(self, message: Message, unique_key: str) -> str | None:
+    def handle_of(self, message: MessageToStore, unique_key: str) -> str | None:
         """Return the handle of a message just stored, even while recall is off; None if the timer does not hold it."""
         out_ms = message.properties.get(props.TIMER_OUT_MS)
         topic = message.properties.get(props.REAL_TOPIC)
@@ -131,7 +131,7 @@ class RecallService:
             raise _illegal("recall failed, timestamp invalid")
         return handle
 
-    def _mark(self, call: Call, operation: RecallMessage, handle: RecallHandle) -> Message:
+    def _mark(self, call: Call, operation: RecallMessage, handle: RecallHandle) -> MessageToStore:
         now = self._scheduler.now_ms
         properties = {
             props.TAGS: MARK_TAG,
@@ -142,7 +142,7 @@ class RecallService:
             props.PRODUCER_GROUP: operation.producer_group or "",
         }
         born_host = records.pack_host(call.channel.remote_address)
-        return Message(handle.topic, 0, MARK_BODY, properties, now, born_host)
+        return MessageToStore(handle.topic, 0, MARK_BODY, properties, now, born_host)
 
 
 def _illegal(remark: str) -> EngineError:

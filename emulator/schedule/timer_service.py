@@ -21,14 +21,14 @@ from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum, parse_long
-from ..kernel.random_streams import Stream
+from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
-from ..message.message_copies import copy_of, send_home
+from ..message.message import MessageToStore
+from ..message.message_copies import copy_of, restore_original_queue
 from ..message.names import TIMER_TOPIC
 from ..operations.timers import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
 from ..store.message_store import MessageStore
@@ -104,12 +104,12 @@ class TimerService:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        chance: Stream,
+        random: RandomStream,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
-        self._chance = chance
+        self._random = random
         self.slots: dict[int, Slot] = {}
         """Slot time (ms) -> contents of the slot."""
         self._read_slots: deque[tuple[int, int, Slot]] = deque()
@@ -201,7 +201,7 @@ class TimerService:
         first, self._kept_out = self._kept_out, None
         self._fill(first, self._store.max_offset(TIMER_TOPIC, 0))
 
-    def before_put(self, message: Message) -> None:
+    def before_put(self, message: MessageToStore) -> None:
         """Redirect a timer message to the timer topic (store hook); one that is already due stays unchanged.
 
         Errors: NO_PERMISSION for a send to the timer topic itself (it crashes upstream's timer), SYSTEM_ERROR if the
@@ -230,7 +230,7 @@ class TimerService:
             )
         self._redirect(message)
 
-    def _redirect(self, message: Message) -> None:
+    def _redirect(self, message: MessageToStore) -> None:
         now = self._scheduler.now_ms
         properties = message.properties
         deliver_ms = self._deliver_ms(properties, now)
@@ -264,7 +264,7 @@ class TimerService:
         number = 0 if slot is None else slot.number
         if number <= most:
             return False
-        return number >= 2 * most or self._chance.below(1000) > 1000 * (number - most) / (most + 0.1)
+        return number >= 2 * most or self._random.below(1000) > 1000 * (number - most) / (most + 0.1)
 
     def _deliver_ms(self, properties: dict[str, str], now: int) -> int:
         try:
@@ -350,7 +350,7 @@ class TimerService:
             properties[props.TIMER_DEQUEUE_MS] = dequeue_ms
             if waiting.rolls:
                 properties[props.TIMER_ROLL_TIMES] = str(_count(properties.get(props.TIMER_ROLL_TIMES)) + 1)
-            elif not send_home(message) or message.topic == TIMER_TOPIC:
+            elif not restore_original_queue(message) or message.topic == TIMER_TOPIC:
                 continue
             try:
                 self._store.append(message)

@@ -19,9 +19,9 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..operations.base import PARKED, Parked
-from ..operations.send import PushAnswered, SendMessage, SendReplyMessage, SendResult
+from ..operations.send import ClientResponded, SendMessage, SendReplyMessage, SendResult
 from ..store.message_store import MessageStore
 
 PUSH_TIMEOUT_MS = 10_000
@@ -67,7 +67,7 @@ class ReplyService:
         if channel is None:
             return self._stored(message, f"push reply message fail, channel of <{client}> not found.")
 
-        def told(answer: PushAnswered | None) -> None:
+        def told(answer: ClientResponded | None) -> None:
             arrived = answer is not None and answer.code == ResponseCode.SUCCESS
             problem = None if arrived else f"push reply message to {client}fail."
             self._complete(call, operation, self._stored(message, problem))
@@ -76,11 +76,11 @@ class ReplyService:
         self._questions.ask(channel, push, "push of a reply", client, timeout_ms=PUSH_TIMEOUT_MS, then=told)
         return PARKED
 
-    def _message(self, sent: SendMessage, queue_id: int) -> Message:
+    def _message(self, sent: SendMessage, queue_id: int) -> MessageToStore:
         properties = sent.properties
         properties[props.MSG_REGION] = self._config.region_id
         properties[props.TRACE_ON] = "true" if self._config.trace_on else "false"
-        return Message(
+        return MessageToStore(
             sent.topic,
             queue_id,
             sent.take_body(),
@@ -92,7 +92,7 @@ class ReplyService:
             sent.reconsume_times,
         )
 
-    def _push(self, sent: SendMessage, message: Message, ticket: int) -> PushReplyMessage:
+    def _push(self, sent: SendMessage, message: MessageToStore, ticket: int) -> PushReplyMessage:
         now = self._scheduler.now_ms
         return PushReplyMessage(
             sent.producer_group,
@@ -109,7 +109,7 @@ class ReplyService:
             ticket,
         )
 
-    def _stored(self, message: Message, problem: str | None) -> SendResult:
+    def _stored(self, message: MessageToStore, problem: str | None) -> SendResult:
         code = ResponseCode.SUCCESS if problem is None else ResponseCode.SYSTEM_ERROR
         not_stored = SendResult(code, "0" if problem is None else "", message.queue_id, 0, None, 0, remark=problem)
         if not self._config.store_reply_message_enable:

@@ -30,14 +30,14 @@ def build(
         tables=tables,
         locks=client.locks,
         buffers=storing.buffers,
-        chance=context.stream("retry"),
+        random=context.stream("retry"),
     )
     sends = SendService(
         config=config,
         store=store,
         topics=topics,
         buffers=storing.buffers,
-        chance=context.stream("send"),
+        random=context.stream("send"),
         hooks=SendHooks(
             lambda message, operation: TransactionService.prepare(message), retry.redirect, recall.handle_of
         ),

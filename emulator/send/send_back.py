@@ -9,12 +9,12 @@ from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import FAQ, EngineError
-from ..kernel.random_streams import Stream
+from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..message.message_copies import copy_of
 from ..message.stored_record import Record
 from ..operations.base import Done
@@ -40,7 +40,7 @@ class RetryService:
         tables: BrokerTables,
         locks: QueueLocks,
         buffers: StoreBuffers,
-        chance: Stream,
+        random: RandomStream,
     ) -> None:
         self._config = config
         self._store = tables.store
@@ -48,7 +48,7 @@ class RetryService:
         self._groups = tables.groups
         self._locks = locks
         self._buffers = buffers
-        self._chance = chance
+        self._random = random
 
     # a consumer sends a message back
 
@@ -70,7 +70,7 @@ class RetryService:
         if group.retry_queue_nums <= 0:
             return Done()
         retry = self._topics.create_internal(names.retry_topic(operation.group), group.retry_queue_nums)
-        queue_id = self._chance.below(group.retry_queue_nums)
+        queue_id = self._random.below(group.retry_queue_nums)
         self._check_writable(retry)
         stored = record_of(self._store.log, operation.offset)
         if stored is None:
@@ -90,7 +90,7 @@ class RetryService:
             by_name.was_dead(operation.origin_topic, operation.group, now)
         return Done()
 
-    def _copy(self, record: Record, operation: SendMessageBack, group: GroupConfig, queue_id: int) -> Message:
+    def _copy(self, record: Record, operation: SendMessageBack, group: GroupConfig, queue_id: int) -> MessageToStore:
         message = copy_of(record)
         properties = message.properties
         properties.setdefault(props.RETRY_TOPIC, record.topic)
@@ -112,7 +112,7 @@ class RetryService:
 
     # a producer or a consumer sends to a retry topic
 
-    def redirect(self, message: Message, operation: SendMessage) -> None:
+    def redirect(self, message: MessageToStore, operation: SendMessage) -> None:
         """Redirect a message for a retry topic to the dead letter queue of its group if it must not be retried.
 
         It gets no delay then. It must not be retried after too many reconsumptions, nor while an orderly consumer of
@@ -126,10 +126,10 @@ class RetryService:
             self._to_dead_letters(message, name)
             message.properties[props.DELAY] = "-1"
 
-    def _to_dead_letters(self, message: Message, group: str) -> None:
+    def _to_dead_letters(self, message: MessageToStore, group: str) -> None:
         topic = names.dlq_topic(group)
         self._topics.create_internal(topic, DLQ_QUEUES)
-        message.topic, message.queue_id = topic, self._chance.below(DLQ_QUEUES)
+        message.topic, message.queue_id = topic, self._random.below(DLQ_QUEUES)
 
     def _group(self, name: str) -> GroupConfig:
         group = self._groups.find_or_create(name)

@@ -10,14 +10,14 @@ from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.human_time import human_time
-from ..kernel.random_streams import Stream
+from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.value_class import value
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.batch import Part, properties_of, split_batch
-from ..message.message import Message, Stored
+from ..message.message import MessageToStore, StoredPosition
 from ..operations.base import Parked, Result
 from ..operations.send import SendMessage, SendResult, WholeBatchSendResult
 from ..operations.topics import TopicConfig
@@ -35,11 +35,11 @@ from ..transaction.half_message import is_half
 class SendHooks:
     """Callbacks into other services before a message is stored."""
 
-    prepare_transaction: Callable[[Message, SendMessage], None]
+    prepare_transaction: Callable[[MessageToStore, SendMessage], None]
     """Turn a message into a half message."""
-    redirect_retry: Callable[[Message, SendMessage], None]
+    redirect_retry: Callable[[MessageToStore, SendMessage], None]
     """Choose between a retry topic and the dead letter queue of its group."""
-    recall_handle: Callable[[Message, str], str | None]
+    recall_handle: Callable[[MessageToStore, str], str | None]
     """Return the recall handle of a timer message, given its unique key; None if it cannot be recalled."""
 
 
@@ -53,7 +53,7 @@ class SendService:
         store: MessageStore,
         topics: Topics,
         buffers: StoreBuffers,
-        chance: Stream,
+        random: RandomStream,
         hooks: SendHooks,
         request_pools: RequestPools,
         acknowledgements: Acknowledgements,
@@ -63,7 +63,7 @@ class SendService:
         self._buffers = buffers
         self._topics = topics
         self._special = topics.special
-        self._chance = chance
+        self._random = random
         self._hooks = hooks
         self._request_pools = request_pools
         self._acknowledgements = acknowledgements
@@ -124,7 +124,7 @@ class SendService:
         if queue_id < 0:
             if config.write_queue_nums <= 0:
                 raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.ArithmeticException: / by zero")
-            return self._chance.below(config.write_queue_nums)
+            return self._random.below(config.write_queue_nums)
         return queue_id
 
     def _send_single(self, operation: SendMessage, queue_id: int) -> SendResult:
@@ -153,7 +153,7 @@ class SendService:
         return self._sent(SendResult, message, queue_id, unique_key, stored)
 
     def _sent(  # noqa: PLR0917 - once per send; keywords would cost time
-        self, kind: type[SendResult], message: Message, queue_id: int, unique_key: str, stored: Stored
+        self, kind: type[SendResult], message: MessageToStore, queue_id: int, unique_key: str, stored: StoredPosition
     ) -> SendResult:
         """Return the response to a send whose message was stored as one record."""
         self._count(message, queue_id, stored)
@@ -167,7 +167,7 @@ class SendService:
             self._recall_handle(message, unique_key),
         )
 
-    def _count(self, message: Message, queue_id: int, stored: Stored) -> None:
+    def _count(self, message: MessageToStore, queue_id: int, stored: StoredPosition) -> None:
         by_name = self._store.stats.by_name
         by_name.was_sent(message.topic, queue_id)
         if message.topic == names.SCHEDULE_TOPIC:
@@ -209,7 +209,7 @@ class SendService:
             self._recall_handle(whole, unique_key or ""),
         )
 
-    def _store_parts(self, operation: SendMessage, whole: Message, parts: list[Part]) -> tuple[int, list[int]]:
+    def _store_parts(self, operation: SendMessage, whole: MessageToStore, parts: list[Part]) -> tuple[int, list[int]]:
         """Store the messages of a batch; return the first queue offset and the physical offsets.
 
         Upstream merges the request's own properties into every message of the batch.
@@ -219,7 +219,7 @@ class SendService:
         self._add_own(common.properties)
         if self._store.can_copy(parts, common, (*common.properties, *whole.properties, *props.REMOVED_AT_SEND)):
             return self._store.append_copies(parts, common)
-        stored: list[Stored] = []
+        stored: list[StoredPosition] = []
         for flag, body, text in parts:
             merged = properties_of(text) | whole.properties
             self._add_own(merged)
@@ -240,7 +240,7 @@ class SendService:
         refuse_to_store(self._config, self._store)
         return self._sent(WholeBatchSendResult, message, queue_id, properties[props.UNIQ_KEY], self._store.put(message))
 
-    def _recall_handle(self, message: Message, unique_key: str) -> str | None:
+    def _recall_handle(self, message: MessageToStore, unique_key: str) -> str | None:
         return self._hooks.recall_handle(message, unique_key) if props.TIMER_OUT_MS in message.properties else None
 
     def _add_own(self, properties: dict[str, str]) -> None:
@@ -250,7 +250,9 @@ class SendService:
         properties[props.MSG_REGION] = config.region_id
         properties[props.TRACE_ON] = "true" if config.trace_on else "false"
 
-    def _message(self, operation: SendMessage, queue_id: int, body: bytes, properties: dict[str, str]) -> Message:
+    def _message(
+        self, operation: SendMessage, queue_id: int, body: bytes, properties: dict[str, str]
+    ) -> MessageToStore:
         sys_flag = operation.sys_flag
         if sys_flag:
             # The broker decides the host format. Upstream trusts the client's flag, and then the record cannot be
@@ -258,7 +260,7 @@ class SendService:
             sys_flag &= ~records.HOST_BITS
         if self._special and operation.topic in self._topics.multi_tag:
             sys_flag |= records.SYS_MULTI_TAGS
-        return Message(
+        return MessageToStore(
             operation.topic,
             queue_id,
             body,
@@ -274,7 +276,7 @@ class SendService:
         """Return a unique id for a message without one: host, a number from the seeded random stream, a counter."""
         self._unique_count += 1
         host = self._store.store_host[:-4].hex().upper()
-        return f"{host}{self._chance.bits() & 0xFFFFFFFFFFFF:012X}{self._unique_count & 0xFFFFFFFFFF:012X}"
+        return f"{host}{self._random.bits() & 0xFFFFFFFFFFFF:012X}{self._unique_count & 0xFFFFFFFFFF:012X}"
 
     def _broker_ip(self) -> str:
         return records.unpack_host(self._store.store_host)[0]

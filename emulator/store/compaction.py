@@ -15,7 +15,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from ..config import BrokerConfig
-from ..kernel.random_streams import Chance
+from ..kernel.random_streams import RandomStreams
 from ..message import properties as props
 from ..message import stored_record as records
 from .consume_queue import ConsumeQueue
@@ -150,10 +150,10 @@ class CompactedQueue:
 class Compaction:
     """The compacted logs of all queues of compacted topics, each created at its first read."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, chance: Chance, name: str) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore, random_streams: RandomStreams, name: str) -> None:
         self._config = config
         self._store = store
-        self._chance = chance
+        self._random_streams = random_streams
         self._name = name
         self._logs: dict[tuple[str, int], CompactedQueue] = {}
 
@@ -164,7 +164,7 @@ class Compaction:
         if log is None or log.queue is not queue:
             interval = self._config.compaction_schedule_internal
             # Equal after a restart, so that removed messages do not reappear.
-            pause = 1000 + self._chance.fixed(f"{self._name} compaction of {key}", max(interval, 1))
+            pause = 1000 + self._random_streams.fixed(f"{self._name} compaction of {key}", max(interval, 1))
             log = self._logs[key] = CompactedQueue(self._config, self._store, queue, interval + pause)
         log.catch_up(self._store.now_ms)
         return log

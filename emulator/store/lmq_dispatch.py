@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ..assembly.listeners import Arrival
 from ..config import BrokerConfig
 from ..message import properties as props
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..message.names import RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_TOPIC_PREFIX, is_lmq, is_retry
 from .consume_queue import BatchConsumeQueue, ConsumeQueue
 
@@ -75,7 +75,7 @@ class MultiDispatch:
         self._find = find
         self._arrivals = arrivals
 
-    def announce(self, message: Message) -> list[LightQueue]:
+    def announce(self, message: MessageToStore) -> list[LightQueue]:
         """Set a message's LMQ offsets before it is encoded. Returns its LMQs, repeated as often as it names them."""
         text = message.properties.get(DISPATCH, "")
         if not text.strip() or not _may_be_dispatched(message.topic):

@@ -10,7 +10,7 @@ from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.batch import Part
-from ..message.message import Message, Stored
+from ..message.message import MessageToStore, StoredPosition
 from ..message.names import is_lmq
 from .consume_queue import ConsumeQueue
 from .lmq_dispatch import LightQueue, MultiDispatch
@@ -48,7 +48,7 @@ class LightStore(MessageStore):
         queue = self._made_queue(name, 0)
         return queue if isinstance(queue, LightQueue) else None
 
-    def append(self, message: Message, properties_text: str | None = None) -> Stored:
+    def append(self, message: MessageToStore, properties_text: str | None = None) -> StoredPosition:
         """Store a message unchanged, without the hooks; a message that names LMQs gets its offsets there.
 
         The whole record of such a message may not be larger than `maxMessageSize`. Raises the errors of the base class.
@@ -66,17 +66,17 @@ class LightStore(MessageStore):
         self._dispatch(message, stored)
         return stored
 
-    def can_copy(self, parts: Sequence[Part], whole: Message, reserved: Iterable[str]) -> bool:
+    def can_copy(self, parts: Sequence[Part], whole: MessageToStore, reserved: Iterable[str]) -> bool:
         """Return False: the LMQs that a message names are in its properties."""
         return False
 
-    def append_part(self, message: Message, properties_text: str | None = None) -> Stored:
+    def append_part(self, message: MessageToStore, properties_text: str | None = None) -> StoredPosition:
         """Store one message of a batch, which gets no LMQ offsets."""
         stored = super().append(message, properties_text)
         self._dispatch(message, stored)
         return stored
 
-    def _dispatch(self, message: Message, stored: Stored) -> None:
+    def _dispatch(self, message: MessageToStore, stored: StoredPosition) -> None:
         queued = not message.sys_flag & records.SYS_TRANSACTION_PREPARED
         queue = self.queues.get((message.topic, message.queue_id)) if queued else None
         tag = message.properties.get(props.TAGS, "")

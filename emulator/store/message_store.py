@@ -16,8 +16,8 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.batch import LateProperties, Part, are_usual, tags_of
-from ..message.message import Message, Stored
+from ..message.batch import LazyProperties, Part, are_well_formed, tags_of
+from ..message.message import MessageToStore, StoredPosition
 from ..message.names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_lmq, is_retry
 from ..stats.broker_stats import BrokerStats
 from ..stats.store_stats import StoreStats
@@ -114,11 +114,11 @@ class MessageStore:
 
     # writing
 
-    def put(self, message: Message) -> Stored:
+    def put(self, message: MessageToStore) -> StoredPosition:
         """Store a message. Raises MESSAGE_ILLEGAL if it is too large, or if it may not hold other messages but does."""
         return self._append_whole(message) if self.prepare(message) else self.append(message)
 
-    def prepare(self, message: Message) -> bool:
+    def prepare(self, message: MessageToStore) -> bool:
         """Run the hooks on a message that is about to be stored. Returns True if it holds other messages.
 
         Raises MESSAGE_ILLEGAL and the errors of the hooks.
@@ -130,7 +130,7 @@ class MessageStore:
             hook(message)
         return bool(whole)
 
-    def _append_whole(self, message: Message) -> Stored:
+    def _append_whole(self, message: MessageToStore) -> StoredPosition:
         """Store a message that holds others. In a queue of batches it takes as many offsets as it holds messages."""
         # A hook may have redirected it to a queue for delayed messages, which counts it as one.
         number = number_within(message.properties)
@@ -149,7 +149,7 @@ class MessageStore:
     def _kind_of(self, topic: str) -> type[ConsumeQueue]:
         return BatchConsumeQueue if topic in self.batched else ConsumeQueue
 
-    def append(self, message: Message, properties_text: str | None = None) -> Stored:
+    def append(self, message: MessageToStore, properties_text: str | None = None) -> StoredPosition:
         """Store a message unchanged, without the hooks. `properties_text`: its properties, if they are already encoded.
 
         A message with the flag prepared or rolled back is only in the log: no queue contains it, and its offset is 0.
@@ -212,7 +212,7 @@ class MessageStore:
             watcher(queue_id, queue_offset, properties)
         for told, _ in self.arrivals:
             told(topic, queue_id, queue_offset, tags_code, properties)
-        return Stored(queue_id, queue_offset, physical_offset, size, now)
+        return StoredPosition(queue_id, queue_offset, physical_offset, size, now)
 
     def _write(self, record: bytes, tags_code: int) -> None:
         self.log.append(record)
@@ -222,7 +222,7 @@ class MessageStore:
     append_part = append
     """Stores one message of a batch."""
 
-    def can_copy(self, parts: Sequence[Part], whole: Message, reserved: Iterable[str]) -> bool:
+    def can_copy(self, parts: Sequence[Part], whole: MessageToStore, reserved: Iterable[str]) -> bool:
         """True if a batch has no special feature, so that `append_copies` can store it.
 
         `whole` has all fields of its messages but body, flag and own properties. Its properties are added to each.
@@ -236,9 +236,9 @@ class MessageStore:
             return False
         texts = [text for _, _, text in parts]
         longest = max(map(len, texts)) + len(props.encode(whole.properties).encode())
-        return longest <= PROPERTIES_MAX_BYTES and are_usual(texts, reserved)
+        return longest <= PROPERTIES_MAX_BYTES and are_well_formed(texts, reserved)
 
-    def append_copies(self, parts: Sequence[Part], whole: Message) -> tuple[int, list[int]]:
+    def append_copies(self, parts: Sequence[Part], whole: MessageToStore) -> tuple[int, list[int]]:
         """Store the messages of a batch as `append_part` would, with their encoded properties as sent.
 
         All are stored before a listener is called for the first one. Returns the first queue offset, and all physical
@@ -270,7 +270,7 @@ class MessageStore:
         arrivals = [told for told, awaits in self.arrivals if awaits()]
         if arrivals:
             for queue_offset, tags_code, (_, _, text) in zip(count(first), tags_codes, copies, strict=False):
-                late = LateProperties(text)
+                late = LazyProperties(text)
                 for told in arrivals:
                     told(whole.topic, whole.queue_id, queue_offset, tags_code, late)
         return first, places
@@ -278,7 +278,7 @@ class MessageStore:
     def _append_run(  # noqa: PLR0917 - once per batch; keywords would cost time
         self,
         queue: ConsumeQueue,
-        whole: Message,
+        whole: MessageToStore,
         now: int,
         copies: Sequence[Part],
         places: Sequence[int],
@@ -286,7 +286,7 @@ class MessageStore:
         tags_codes: Sequence[int],
     ) -> None:
         """Append messages that are in one segment of the log."""
-        block = records.encode_run(
+        block = records.encode_consecutive(
             whole.topic.encode(),
             whole.queue_id,
             queue.max_offset,

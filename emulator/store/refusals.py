@@ -2,7 +2,7 @@
 
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..kernel.errors import EngineError, TurnedAway
+from ..kernel.errors import EngineError, RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
 from ..operations.topics import TopicConfig
 from .commit_log import CommitLog
@@ -62,7 +62,9 @@ def refuse_on_slave(config: BrokerConfig) -> None:
 
 def busy() -> EngineError:
     """Build the error of a request that its processor rejects (NettyRemotingAbstract.processRequestCommand, 5.3.3)."""
-    return TurnedAway(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
+    return RejectedBeforeProcessing(
+        ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while"
+    )
 
 
 def refuse_to_store(config: BrokerConfig, store: MessageStore) -> None:

@@ -13,7 +13,7 @@ from ..config import BrokerConfig
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler, Timer
 from ..message import properties as props
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..message.names import OP_HALF_TOPIC
 from ..store.message_store import MessageStore
 
@@ -66,7 +66,7 @@ class OpLog:
         properties = {props.TAGS: REMOVE_TAG, props.WAIT: "true"}
         # Upstream does not retry either: the check asks the producer about a transaction whose end was lost.
         with suppress(EngineError):
-            self._store.append(Message(OP_HALF_TOPIC, 0, body, properties, now, self._store.store_host))
+            self._store.append(MessageToStore(OP_HALF_TOPIC, 0, body, properties, now, self._store.store_host))
 
 
 def half_offsets(body: bytes) -> list[int]:

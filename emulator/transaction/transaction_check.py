@@ -26,7 +26,7 @@ from ..kernel.scheduler import Scheduler, Timer
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Stored
+from ..message.message import StoredPosition
 from .check_round import CheckRound
 from .half_message import HalfMessage, check_immunity_ms
 from .op_queue import OpLog, half_offsets
@@ -250,7 +250,7 @@ class TransactionChecks:
         if channel is not None:
             self._push(channel, half.question(text, stored, self._store.store_host, self._config.broker_name))
 
-    def _put_back(self, half: HalfMessage, text: str) -> Stored:
+    def _put_back(self, half: HalfMessage, text: str) -> StoredPosition:
         """Append a copy to the half topic; `text` is the encoded properties."""
         message = half.copy()
         message.flag = message.reconsume_times = 0

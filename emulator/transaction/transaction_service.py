@@ -14,11 +14,11 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
-from ..message.message_copies import copy_of, send_home
+from ..message.message import MessageToStore
+from ..message.message_copies import copy_of, restore_original_queue
 from ..message.names import HALF_TOPIC
 from ..message.stored_record import Record
-from ..operations.base import NO_ANSWER, Done, NoAnswer, Parked, Result
+from ..operations.base import NO_RESPONSE, Done, NoResponse, Parked, Result
 from ..operations.send import EndTransaction, ResumeCheckHalfMessage
 from ..store.message_store import MessageStore
 from ..store.refusals import record_of
@@ -64,7 +64,7 @@ class TransactionService:
         self._acknowledgements = acknowledgements
 
     @staticmethod
-    def prepare(message: Message) -> None:
+    def prepare(message: MessageToStore) -> None:
         """Turn a message into a half message, before it is stored."""
         unique_key = message.properties.get(props.UNIQ_KEY)
         if unique_key:
@@ -85,11 +85,11 @@ class TransactionService:
             return self._acknowledgements.after(call, operation, result)
         return result
 
-    def _end(self, operation: EndTransaction) -> Done | NoAnswer:
+    def _end(self, operation: EndTransaction) -> Done | NoResponse:
         if self._config.broker_role == "SLAVE":
             raise EngineError(ResponseCode.SLAVE_NOT_AVAILABLE, NO_REMARK)
         if operation.commit_or_rollback == UNKNOWN:
-            return NO_ANSWER
+            return NO_RESPONSE
         if operation.commit_or_rollback not in (COMMIT, ROLLBACK):
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR,
@@ -160,7 +160,7 @@ class TransactionService:
     def _commit(self, half: Record) -> None:
         """Store a copy in the real topic; it still contains TRAN_MSG, REAL_TOPIC, REAL_QID and PGROUP."""
         message = copy_of(half)
-        if not send_home(message):
+        if not restore_original_queue(message):
             raise EngineError(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
         message.sys_flag = message.sys_flag & ~records.SYS_TRANSACTION_MASK | COMMIT
         message.prepared_transaction_offset = half.physical_offset

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.kernel.random_streams import Stream
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStream
 from rocketmq_testkit.emulator.message.names import is_retry_or_dlq
 from rocketmq_testkit.emulator.message.properties import string_hash
 from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
@@ -45,7 +45,13 @@ class Routes:
     """The queues of brokers, of which at least one is a master."""
 
     def __init__(
-        self, brokers: "Sequence[Broker]", *, perm: Perm, order_conf: OrderConf, chance: Stream, endpoint: Endpoint
+        self,
+        brokers: "Sequence[Broker]",
+        *,
+        perm: Perm,
+        order_conf: OrderConf,
+        chance: RandomStream,
+        endpoint: Endpoint,
     ) -> None:
         self._endpoint = endpoint
         self._chance = chance

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.auth.authentication import Access
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
-from rocketmq_testkit.emulator.operations.send import PushAnswered
+from rocketmq_testkit.emulator.operations.send import ClientResponded
 
 from ..config.duration_lists import times_ms
 from ..config.proxy_config import ProxyConfig
@@ -189,7 +189,7 @@ TELEMETRY = Rpc(
     sv.TelemetryCommand,
     sv.TelemetryCommand,
     TelemetryService.telemetry,
-    (Heartbeat, PushAnswered),
+    (Heartbeat, ClientResponded),
     (pb.CLIENT_ID_REQUIRED,),
     MethodKind.BIDI,
     TelemetryService.refuse,

@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.clients import (
     AllProducersResult,
     CheckClientConfig,
-    ClientAnswer,
+    ClientResponse,
     ConsumeMessageDirectly,
     ConsumerConnectionResult,
     ConsumerListResult,
@@ -261,7 +261,7 @@ def get_all_producers(call: RemotingCall, header: NoHeader, body: bytes) -> GetA
     return GetAllProducerInfo()
 
 
-def _relayed(call: RemotingCall, result: ClientAnswer) -> bytes:
+def _relayed(call: RemotingCall, result: ClientResponse) -> bytes:
     return call.answer(result.remark, result.ext_fields, result.body, result.code)
 
 

@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.message.record_run import joined
+from rocketmq_testkit.emulator.message.record_run import concatenate
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
 from rocketmq_testkit.emulator.overload.request_pools import Pool
@@ -70,7 +70,7 @@ def _answer(call: RemotingCall, result: PullResult) -> bytes:
         f'"nextBeginOffset":"{result.next_begin_offset}","maxOffset":"{result.max_offset}",'
         f'"minOffset":"{result.min_offset}","topicSysFlag":"{result.topic_sys_flag}"'
     )
-    return found_answer(call.opaque, result.code, result.status.value, fields, joined(result.records))
+    return found_answer(call.opaque, result.code, result.status.value, fields, concatenate(result.records))
 
 
 def _answer_of_static_topic(call: RemotingCall, result: PullResult) -> bytes:
@@ -90,7 +90,7 @@ def _answer_of_static_topic(call: RemotingCall, result: PullResult) -> bytes:
     remark: str | None = None
     if result.code is ResponseCode.SUCCESS:
         remark = "" if result.forwarded else result.status.value
-    return call.answer(remark, fields, joined(result.records), code=result.code)
+    return call.answer(remark, fields, concatenate(result.records), code=result.code)
 
 
 def _refusal(call: RemotingCall, error: EngineError) -> bytes:

@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed
-from rocketmq_testkit.emulator.operations.send import PushAnswered
+from rocketmq_testkit.emulator.operations.send import ClientResponded
 from rocketmq_testkit.emulator.overload.request_pools import RequestPools
 from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
 
@@ -194,8 +194,8 @@ class RemotingService:
         if ticket is None:
             self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
         elif self._broker is not None:
-            answered = PushAnswered(ticket, code, remark, header_json.ext_fields(ext) or None, body)
-            self._gate.submit(self._broker, NoticeCall(channel, "PushAnswered"), answered)
+            answered = ClientResponded(ticket, code, remark, header_json.ext_fields(ext) or None, body)
+            self._gate.submit(self._broker, NoticeCall(channel, "ClientResponded"), answered)
 
     def _denied(self, broker: BrokerNode, request: "_Request", version: int) -> AccessDenied | None:
         """Return the reason why a broker denies a request. A name server checks no credentials."""

@@ -4,7 +4,7 @@ import pytest
 from entrance import BrokerEntrance, Entrance, handles
 from entrance_grpc import GrpcEntrance
 from entrances import ALL, BROKER, through
-from rocketmq_testkit.emulator.kernel.random_streams import Chance
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
 from rocketmq_testkit.emulator.operations.groups import DeleteGroup
 from rocketmq_testkit.emulator.operations.offsets import ResetOffset
 
@@ -169,7 +169,7 @@ def test_an_old_handle_does_nothing_to_a_new_batch(e: Entrance) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_no_message_group_overtakes_itself(e: Entrance, seed: int) -> None:
     """Ordered consumption never skips a message of a message group, whichever consumption fails, repeats or is late."""
-    draw = Chance(seed).stream("order")
+    draw = RandomStreams(seed).stream("order")
     e.fifo(queues=4)
     left = {f"g{number}": [f"g{number}:{turn}" for turn in range(6)] for number in range(5)}
     for turn in range(6):

@@ -197,7 +197,7 @@ def test_the_counters_of_topics_are_bounded(world: GrpcWorld) -> None:
         [broker],
         perm=lambda *_: 6,
         order_conf=lambda _: None,
-        chance=world.engine.chance.stream("counters"),
+        chance=world.engine.random_streams.stream("counters"),
         endpoint=lambda *_: ("h", 1),
     )
     for number in range(10_001):

@@ -6,7 +6,7 @@ import pytest
 from remoting_world import Port
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.gate.journal import Entry
+from rocketmq_testkit.emulator.gate.journal import JournalEntry
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -23,12 +23,12 @@ _GUARDED = BrokerConfig(authentication_enabled=True, authentication_metadata_pro
 _PASSWORD = b'{"username":"ann","password":"open sesame","userType":"Normal"}'
 
 
-def refused(port: Port) -> list[Entry]:
+def refused(port: Port) -> list[JournalEntry]:
     """Return the refused requests in the journal."""
     return [entry for entry in port.engine.journal if entry.event == "refused"]
 
 
-def error(entry: Entry) -> tuple[str, str | None]:
+def error(entry: JournalEntry) -> tuple[str, str | None]:
     """Return the code and the remark of a refused request."""
     assert isinstance(entry.outcome, EngineError)
     return entry.outcome.code.name, entry.outcome.remark

@@ -3,7 +3,7 @@
 import pytest
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.kernel.errors import EngineError, TurnedAway
+from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult, UpdateBrokerConfig
@@ -30,7 +30,7 @@ def is_told_to_go(world: World, version: int = V5_3_2_SNAPSHOT) -> bool:
     outcome = sent(world, version).outcome
     if isinstance(outcome, SendResult):
         return False
-    assert isinstance(outcome, TurnedAway)
+    assert isinstance(outcome, RejectedBeforeProcessing)
     assert (outcome.code, outcome.remark) == (ResponseCode.GO_AWAY, "please go away")
     return True
 

@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations.clients import ChannelClosed, ForgetWaiting
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, DropInactiveRequests
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult, PullStatus
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.offsets import (
@@ -274,7 +274,7 @@ def test_a_waiting_pull_whose_connection_lives_is_kept(world: World) -> None:
         pull = PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
         world.engine.gate.submit(world.broker, call, pull)
     gone.active = False
-    world.engine.submit(world.broker, ForgetWaiting(), channel)
+    world.engine.submit(world.broker, DropInactiveRequests(), channel)
     assert len(world.broker.pulls.hold) == 1
     world.send("A")
     assert (gone.outcome, len(result(kept).records)) == (None, 1)
@@ -299,7 +299,7 @@ def test_a_pull_that_has_ended_leaves_no_timer(world: World) -> None:
     woken, gone = world.pull("A", suspend_ms=15_000), world.pull("A", suspend_ms=15_000)
     assert len(scheduled(world, "pull")) == 2
     gone.active = False
-    world.engine.submit(world.broker, ForgetWaiting(), gone.channel)
+    world.engine.submit(world.broker, DropInactiveRequests(), gone.channel)
     assert len(scheduled(world, "pull")) == 1
     world.send("A")
     assert (len(result(woken).records), scheduled(world, "pull")) == (1, [])

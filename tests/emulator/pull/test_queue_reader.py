@@ -7,7 +7,7 @@ from engine_world import make_world
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.message.record_run import joined
+from rocketmq_testkit.emulator.message.record_run import concatenate
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.consume import PullResult, PullStatus
 from rocketmq_testkit.emulator.store.commit_log import CommitLog
@@ -61,7 +61,7 @@ def test_ascending_records_are_what_each_of_them_is(sizes: list[int], data: st.D
 
     expected = [bytes([each]) * sizes[each] for each in chosen]
     assert found == expected
-    assert (len(found), joined(found)) == (len(expected), b"".join(expected))
+    assert (len(found), concatenate(found)) == (len(expected), b"".join(expected))
     assert [found[at] for at in range(len(found))] == expected
     assert found[1:] == expected[1:]
     assert found != [*expected, b"more"]

@@ -182,7 +182,7 @@ def test_a_slave_goes_on_with_what_it_knew_of_its_master() -> None:
 
 WIRING = frozenset(
     {
-        "_chance",
+        "_random_streams",
         "_emulation",
         "_gate",
         "_name_server",
@@ -219,7 +219,7 @@ def test_it_goes_on_with_the_same_chance() -> None:
     queues(world)
     snapshot = saved(world.engine)
     other, strange = begun(snapshot), Engine(state=read_snapshot(BytesIO(snapshot)), seed=8)
-    assert other.chance.seed == 7
+    assert other.random_streams.seed == 7
     expected = queues(world)
     assert queues(World(other, other.brokers[0])) == expected
     assert queues(World(strange, strange.brokers[0])) != expected

@@ -291,7 +291,7 @@ def test_routes_tell_who_leads(world: World) -> None:
     create(world, {}, queues=0, epoch=3, force=True)
     route = world.ask(RouteResult, GetRouteInfo("T"), world.engine.name_server)
     assert route.mappings is not None
-    assert {name: each.led() for name, each in route.mappings.items()} == {HERE: {}, THERE: {0: 0}}
+    assert {name: each.queues_led_here() for name, each in route.mappings.items()} == {HERE: {}, THERE: {0: 0}}
     table = world.ask(TopicsResult, GetAllTopics())
     assert (list(table.mappings), table.mapping_version[0]) == (["T"], 3)
     world.engine.ask(world.broker, DeleteTopic("T"))

@@ -7,7 +7,7 @@ from engine_world import World, make_world
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.kernel.random_streams import Chance
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Done
@@ -270,7 +270,7 @@ def test_who_reads_seldom_reads_the_same(steps: list[tuple[int, bool, int, bool]
 @given(st.integers(0, 1 << 64), st.text(), st.integers(1, 1000))
 def test_a_fixed_number_is_always_the_same(seed: int, name: str, bound: int) -> None:
     """A fixed random number is always the same and does not change the stream of its name."""
-    chance = Chance(seed)
+    chance = RandomStreams(seed)
     number = chance.fixed(name, bound)
     assert 0 <= number < bound
     assert chance.states() == {}

@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode, offset_message_id
-from rocketmq_testkit.emulator.operations.base import NO_ANSWER, Done, Result
+from rocketmq_testkit.emulator.operations.base import NO_RESPONSE, Done, Result
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
 from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog, UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.send import EndTransaction, ResumeCheckHalfMessage, SendMessage, SendResult
@@ -153,7 +153,7 @@ def test_a_second_commit_stores_a_second_copy(world: World, first: int) -> None:
 
 def test_unknown_gets_no_answer(world: World) -> None:
     """An end with state unknown gets no response and changes nothing."""
-    assert end(world, half(world), 0) is NO_ANSWER
+    assert end(world, half(world), 0) is NO_RESPONSE
     assert stored(world, "T", 1) == []
 
 
