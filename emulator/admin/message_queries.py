@@ -22,7 +22,7 @@ from ..operations.views import (
     ViewMessage,
 )
 from ..store.message_store import MessageStore
-from ..store.refusals import bytes_of
+from ..store.refusals import raw_bytes_at
 
 SECOND_MS = 1000
 
@@ -109,7 +109,7 @@ class Views:
         Source: CommitLog.getData, which uses the first file for offset 0 if the file that began there was deleted.
         """
         log = self._store.log
-        record = bytes_of(log, operation.offset or log.min_offset)
+        record = raw_bytes_at(log, operation.offset or log.min_offset)
         if record is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {operation.offset}")
         return MessagesResult([record])
@@ -139,7 +139,7 @@ class Views:
         """
         topic, queue_id = operation.topic, operation.queue_id
         queue = self._store.queue(topic, queue_id)
-        if queue is None and queue_id not in self._store.wanted.get(topic, ()):
+        if queue is None and queue_id not in self._store.empty_queues_read.get(topic, ()):
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"{queue_id}@{topic} is not exist!")
         low, high = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
         if queue is None or not low <= operation.index < high:
@@ -160,7 +160,7 @@ class Views:
             matched, text = True, None
             if message_filter is not None:
                 parts = records.decode(self._store.log.read(physical_offset, size))
-                matched = message_filter.matches_code(tags_code)
+                matched = message_filter.may_match_tag(tags_code)
                 matched = matched and message_filter.matches_properties(parts.property_map())
                 text = parts.properties
             units.append(QueueUnit(physical_offset, size, tags_code, matched, text))

@@ -83,4 +83,4 @@ class OffsetResets:
         self._in_flight.clear(place)
         if self._consumer is not None and self._config.pop_consumer_kv_service_enable:
             self._consumer.clear(place)
-            self._offsets.forget_pulls(group, topic)
+            self._offsets.delete_pull_offsets(group, topic)

@@ -87,7 +87,7 @@ class TopicAdministration:
     def _put(self, operation: CreateTopic) -> None:
         config = self._topics.create(operation.config, operation.attributes)
         name, queues = config.topic_name, config.read_queue_nums
-        self._orders.forget_topic(name, queues)
+        self._orders.delete_topic(name, queues)
 
     @handles(CreateTopics)
     def create_all(self, call: Call, operation: CreateTopics) -> Done:
@@ -121,11 +121,11 @@ class TopicAdministration:
             self._mappings.delete(name)
             self._offsets.delete_topic(name)
             self._store.delete_topic(name)
-            self._store.stats.by_name.forget_topic(name)
+            self._store.stats.by_name.delete_topic(name)
             self._timer_metrics.forget(name)
-            self._orders.forget_topic(name)
-            self._in_flight.forget_topic(name)
-            self._slow_readers.forget_topic(name)
+            self._orders.delete_topic(name)
+            self._in_flight.delete_topic(name)
+            self._slow_readers.delete_topic(name)
         return Done()
 
     @handles(GetTopicConfig)
@@ -217,10 +217,10 @@ class GroupAdministration:
         self._groups.delete(operation.group)
         if operation.clean_offset:
             self._offsets.delete_group(operation.group)
-        self._orders.forget_group(operation.group)
-        self._in_flight.forget_group(operation.group)
-        self._store.stats.by_name.forget_group(operation.group)
-        self._slow_readers.forget_group(operation.group)
+        self._orders.delete_group(operation.group)
+        self._in_flight.delete_group(operation.group)
+        self._store.stats.by_name.delete_group(operation.group)
+        self._slow_readers.delete_group(operation.group)
         return Done()
 
     @handles(GetGroup)
@@ -285,7 +285,7 @@ class GroupAdministration:
         consumed = self._offsets.query(group, topic, queue_id)
         if topic not in self._mappings.table:  # for a static topic, another broker may hold the offset
             consumed = max(consumed, 0)
-        pulled = max(self._offsets.pulled(group, topic, queue_id), consumed)
+        pulled = max(self._offsets.pull_offset(group, topic, queue_id), consumed)
         queue = self._store.queue(topic, queue_id)
         timestamp = 0
         if queue is not None and queue.min_offset < consumed <= queue.max_offset:

@@ -15,15 +15,15 @@ def always() -> bool:
     return True
 
 
-class Arrival(NamedTuple):
+class ArrivalListener(NamedTuple):
     """A listener for stored messages (upstream: MessageArrivingListener).
 
-    `told` is called with topic, queue id, offset, tags code and properties of each stored message. While `awaits`
-    returns False, the store may skip the calls for messages of a batch.
+    `on_message` is called with topic, queue id, offset, tags code and properties of each stored message. While
+    `is_awaited` returns False, the store may skip the calls for messages of a batch.
     """
 
-    told: Callable[[str, int, int, int, Mapping[str, str]], None]
-    awaits: Callable[[], bool] = always
+    on_message: Callable[[str, int, int, int, Mapping[str, str]], None]
+    is_awaited: Callable[[], bool] = always
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Listeners:
 
     before_put: Sequence[Hook] = ()
     """Called with each message before it is stored; a hook may redirect or refuse it."""
-    arrivals: Sequence[Arrival] = ()
+    arrivals: Sequence[ArrivalListener] = ()
     watchers: Mapping[str, Watcher] = field(default_factory=dict)
     """By topic, a function called after each append to it with queue id, offset and properties."""
     full_files: Sequence[Callable[[], None]] = ()

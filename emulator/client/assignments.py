@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.group_table import Groups
+from ..group.group_table import GroupTable
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import names
@@ -16,7 +16,7 @@ from ..operations.base import Done
 from ..operations.clients import MessageQueue
 from ..operations.groups import AssignmentResult, MessageRequestMode, QueryAssignment, SetMessageRequestMode
 from ..operations.tools import GetAllMessageRequestMode, MessageRequestModesResult
-from ..topic.topic_table import Topics
+from ..topic.topic_table import TopicTable
 from .client_registry import BROADCASTING, Clients
 
 RequestModes = dict[tuple[str, str], SetMessageRequestMode]
@@ -32,8 +32,8 @@ class Assignments:
         self,
         *,
         config: BrokerConfig,
-        topics: Topics,
-        groups: Groups,
+        topics: TopicTable,
+        groups: GroupTable,
         clients: Clients,
         read_queues: ReadQueues,
         modes: RequestModes,

@@ -13,12 +13,12 @@ from ..filter.filter_table import FilterTable
 from ..filter.message_filter import EVERYTHING
 from ..gate.effects import CloseConnection, NotifyConsumerIdsChanged
 from ..gate.gate import Channel
-from ..group.group_table import Groups
+from ..group.group_table import GroupTable
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import names
 from ..operations.clients import ConsumerData, Heartbeat, SubscriptionData
-from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, Topics
+from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, TopicTable
 from .registrations import Registrations
 
 SCAN_PERIOD_MS = 10_000
@@ -69,8 +69,8 @@ class Clients:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        topics: Topics,
-        groups: Groups,
+        topics: TopicTable,
+        groups: GroupTable,
         push: Push,
     ) -> None:
         self._config = config

@@ -64,7 +64,7 @@ class Memberships:
     @handles(Heartbeat)
     def heartbeat(self, call: Call, operation: Heartbeat) -> HeartbeatResult:
         """Register a client's groups and subscriptions."""
-        counted = self._store.stats.by_name.was_registered
+        counted = self._store.stats.by_name.count_registration
         for consumers, groups in ((False, operation.producer_groups), (True, operation.consumers)):
             if groups:
                 counted(consumers=consumers, now_ms=self._store.now_ms)

@@ -24,7 +24,7 @@ from ..operations.clients import (
     GetConsumerStatus,
 )
 from ..operations.send import ClientResponded
-from ..store.refusals import bytes_of
+from ..store.refusals import raw_bytes_at
 from .client_registry import Clients, Member
 from .client_versions import VERSION_3_0_7, VERSION_3_1_8, version_text
 from .server_requests import ClientQuestions
@@ -186,7 +186,7 @@ class ConsumerInquiries:
         offset = records.physical_offset_of(message_id)
         if offset is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "java.nio.BufferUnderflowException")
-        record = bytes_of(self._store.log, offset)
+        record = raw_bytes_at(self._store.log, offset)
         if record is None:
             raise _null(
                 'Cannot invoke "org.apache.rocketmq.store.SelectMappedBufferResult.getSize()" because'

@@ -21,9 +21,9 @@ from ..config import BrokerConfig, EmulationConfig
 from ..gate.gate import Call, Channel, Gate, Handlers
 from ..group import room as group_room
 from ..group.broker_tables import BrokerTables
-from ..group.group_table import Groups
-from ..group.lmq_offset_table import LightOffsets
-from ..group.offset_table import Offsets
+from ..group.group_table import GroupTable
+from ..group.lmq_offset_table import LmqOffsetTable
+from ..group.offset_table import OffsetTable
 from ..kernel.errors import EngineError
 from ..kernel.random_streams import RandomStreams
 from ..kernel.response_code import ResponseCode
@@ -41,9 +41,9 @@ from ..static_topic import room as static_topic_room
 from ..static_topic.queue_mappings import QueueMappings
 from ..stats import room as stats_room
 from ..store import room as store_room
-from ..store.lmq_store import LightStore
+from ..store.lmq_store import LmqStore
 from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
+from ..topic.topic_table import TopicTable
 from ..transaction import room as transaction_room
 from .name_server import NameServer
 from .replication_status import ReplicationStatus
@@ -79,7 +79,7 @@ class Broker:
         self.store_host = ("127.0.0.1", 10911)
         self._emulation = emulation
         self._random_streams = random_streams
-        self.topics = Topics(
+        self.topics = TopicTable(
             config=config,
             scheduler=scheduler,
             queue_nums_max=emulation.topic_queue_nums_max,
@@ -87,15 +87,15 @@ class Broker:
             on_delete=partial(name_server.topic_deleted, self),
         )
         self.mappings = QueueMappings(scheduler, self._choose_handlers)
-        self.groups = Groups(config, scheduler)
-        self.offsets = (LightOffsets if config.enable_lmq else Offsets)(config, scheduler)
-        kind = LightStore if config.enable_lmq else MessageStore
+        self.groups = GroupTable(config, scheduler)
+        self.offsets = (LmqOffsetTable if config.enable_lmq else OffsetTable)(config, scheduler)
+        kind = LmqStore if config.enable_lmq else MessageStore
         self.store = kind(
             config=config,
             scheduler=scheduler,
             store_host=records.pack_host(self.store_host),
             max_bytes=emulation.store_max_bytes,
-            follows=self.broker_id != MASTER_ID,
+            is_slave=self.broker_id != MASTER_ID,
             batched=self.topics.batched,
         )
         self.accounts = Accounts(config)
@@ -146,7 +146,7 @@ class Broker:
         offsets = group_room.build(context, tables)
         auth = auth_room.build(context, self.accounts)
         overload = overload_room.build(context)
-        schedule = schedule_room.build(context, store, topics, storing.acknowledgements)
+        schedule = schedule_room.build(context, store, topics, storing.sync_replication)
         client = client_room.build(
             context,
             tables,
@@ -154,7 +154,7 @@ class Broker:
             read_queues=self._name_server.read_queues,
             drop_waiting=self._drop_waiting,
         )
-        transaction = transaction_room.build(context, tables, client.clients, storing.acknowledgements)
+        transaction = transaction_room.build(context, tables, client.clients, storing.sync_replication)
         send = send_room.build(
             context,
             tables,
@@ -192,7 +192,7 @@ class Broker:
         self._choose_handlers()
         # the services that other layers ask
         self.access = auth.access
-        self.acknowledgements = storing.acknowledgements
+        self.sync_replication = storing.sync_replication
         self.request_pools = overload.request_pools
         self.delays, self.timers = schedule.delays, schedule.timers
         self.clients, self.locks = client.clients, client.locks
@@ -210,7 +210,7 @@ class Broker:
 
     def count_connection(self, what: str) -> None:
         """Count a remoting client that has connected (`CONNECT`) or disconnected (`CLOSE`)."""
-        self.store.stats.by_name.connection(what, self._scheduler.now_ms)
+        self.store.stats.by_name.count_connection(what, self._scheduler.now_ms)
 
     def metrics(self) -> dict[str, int]:
         """Return counters since the start of the run and current sizes, by name.
@@ -284,8 +284,8 @@ class Broker:
         self._scheduler.end(self._duties)
 
     def _start_again(self, state: ServiceState | None = None, *, power_loss: bool = False) -> None:
-        self.store.crash(power_loss=power_loss)
-        self.offsets.crash()
+        self.store.recover(power_loss=power_loss)
+        self.offsets.recover()
         self._begin_run(state or self._dump_on_crash())
 
     def restart(self) -> None:
@@ -306,7 +306,7 @@ class Broker:
         A stopped broker rejects every operation with SERVICE_NOT_AVAILABLE. Only callers that need no connection can
         still reach it.
         """
-        self.acknowledgements.refuse(self._not_running())
+        self.sync_replication.refuse(self._not_running())
         if kill:
             self.crash(power_loss=False)
         else:

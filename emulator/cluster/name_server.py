@@ -12,7 +12,7 @@ from typing import Protocol
 from ..assembly.handlers import handlers_of, handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
 from ..gate.gate import Call, Handlers
-from ..group.group_table import Groups
+from ..group.group_table import GroupTable
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -45,7 +45,7 @@ from ..operations.cluster import (
 from ..operations.groups import GroupConfig
 from ..operations.topics import QueueMapping, TopicConfig
 from ..static_topic.queue_mappings import QueueMappings
-from ..topic.topic_table import PERM_READ, PERM_WRITE, Topics
+from ..topic.topic_table import PERM_READ, PERM_WRITE, TopicTable
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 REGISTER_PERIOD_MS = 30_000
@@ -82,11 +82,11 @@ class RegisteredBroker(Protocol):
         """True if it runs and is not about to stop."""
 
     @property
-    def topics(self) -> Topics:
+    def topics(self) -> TopicTable:
         """Its topic table."""
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> GroupTable:
         """Its group table."""
 
     @property
@@ -197,7 +197,7 @@ class NameServer:
     def _find(self, name: str, topic: str) -> tuple[RegisteredBroker, TopicConfig] | None:
         if (name, topic) not in self._hidden:
             for broker in self._tables(name):
-                config = broker.topics.registered(topic)
+                config = broker.topics.find_registered(topic)
                 if config is not None:
                     return broker, config
             deleted, speaker = self._deleted.get((name, topic)), self._speaker(name)
@@ -209,7 +209,7 @@ class NameServer:
         """Return the topics of a broker name."""
         found: dict[str, None] = {}
         for broker in self._tables(name):
-            known = chain(broker.topics.table, broker.topics.told)
+            known = chain(broker.topics.table, broker.topics.lmq_topics)
             found |= dict.fromkeys(topic for topic in known if (name, topic) not in self._hidden)
         found |= dict.fromkeys(topic for owner, topic in self._deleted if owner == name)
         return found
@@ -356,7 +356,7 @@ class NameServer:
         gone = {(name, operation.topic) for name in self._names_of(operation.cluster)}
         for broker in self._brokers:
             if (broker.name, operation.topic) in gone:
-                broker.topics.told.pop(operation.topic, None)  # no broker registers it again
+                broker.topics.lmq_topics.pop(operation.topic, None)  # no broker registers it again
         for entry in gone:
             self._deleted.pop(entry, None)
         self._hidden |= gone

@@ -57,19 +57,19 @@ class Replica:
             return
         # When the last connection ended, both logs were equal up to there. Only later truncations can make them differ,
         # so a long log need not be compared as a whole.
-        cuts = master.log.cuts[self._cuts_before[0] :] + slave.log.cuts[self._cuts_before[1] :]
-        slave.give_up(slave.log.parts_from(master.log, min(self._alike, *cuts, slave.log.max_offset)))
+        cuts = master.log.truncations[self._cuts_before[0] :] + slave.log.truncations[self._cuts_before[1] :]
+        slave.truncate(slave.log.common_end(master.log, min(self._alike, *cuts, slave.log.max_offset)))
         for _, record in master.log.records_from(slave.log.max_offset):
-            slave.follow(record, master.tags_code_at(record))
-        master.followers.append(slave)
-        self._cuts_before = len(master.log.cuts), len(slave.log.cuts)
-        self.master.acknowledgements.slave_has_all()
+            slave.replicate(record, master.tags_code_at(record))
+        master.slave_stores.append(slave)
+        self._cuts_before = len(master.log.truncations), len(slave.log.truncations)
+        self.master.sync_replication.slave_caught_up()
 
     def disconnect(self) -> None:
         """Stop replication: one of the two has stopped or lost its connections."""
         master, slave = self.master.store, self.slave.store
-        if slave in master.followers:
-            master.followers.remove(slave)
+        if slave in master.slave_stores:
+            master.slave_stores.remove(slave)
             self._alike = slave.log.max_offset
         if self._timer is None:
             return

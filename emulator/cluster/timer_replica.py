@@ -6,7 +6,7 @@ Source: SlaveSynchronize.syncTimerCheckPoint, TimerMessageStore (5.3.3).
 
 from collections.abc import Mapping
 
-from ..assembly.listeners import Arrival, Listeners
+from ..assembly.listeners import ArrivalListener, Listeners
 from ..message.names import TIMER_TOPIC
 from ..schedule.timer_service import FollowedTimer
 from .broker import Broker
@@ -33,7 +33,7 @@ class TimerCopy:
         self._taken = before.taken
         self._left: FollowedTimer | None = None
         slave.timers.follow(self.known)
-        slave.store.listen(Listeners(arrivals=[Arrival(self._arrived)]))
+        slave.store.listen(Listeners(arrivals=[ArrivalListener(self._arrived)]))
         self._look_later()
 
     def master_began(self) -> None:

@@ -138,7 +138,7 @@ class AckService:
     def _write(  # noqa: PLR0917 - once per acknowledgement; keywords would cost time
         self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
     ) -> None:
-        self._store.stats.by_name.was_acked(topic, group, len(offsets), self._scheduler.now_ms)
+        self._store.stats.by_name.count_acked(topic, group, len(offsets), self._scheduler.now_ms)
         if self._config.pop_consumer_kv_service_enable:
             for offset in offsets:
                 self._records().acknowledge(_record_of(topic, group, queue_id, receipt, offset=offset))
@@ -154,7 +154,7 @@ class AckService:
     def _count_ordered(self, topic: str, group: str, messages: int) -> None:
         """Count acknowledgements of ordered messages in the statistics, which only upstream's KV variant does."""
         if self._config.pop_consumer_kv_service_enable:
-            self._store.stats.by_name.was_acked(topic, group, messages, self._scheduler.now_ms)
+            self._store.stats.by_name.count_acked(topic, group, messages, self._scheduler.now_ms)
 
     def _records(self) -> PopConsumer:
         if self._consumer is None:
@@ -229,7 +229,7 @@ class AckService:
         read = 0 <= revive_qid < self._config.revive_queue_num
         if read and not self._log.write_check_point(point, revive_qid):
             raise EngineError(ResponseCode.SYSTEM_ERROR, None)
-        self._store.stats.by_name.was_checked(topic, group, self._scheduler.now_ms)
+        self._store.stats.by_name.count_check_point(topic, group, self._scheduler.now_ms)
         if refusal is not None:
             raise refusal
         if read:

@@ -10,7 +10,7 @@ from ..config import BrokerConfig
 from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.value_class import value
-from ..topic.topic_group_index import NameIndex
+from ..topic.topic_group_index import TopicGroupIndex
 
 Place = tuple[str, str, int]
 """(topic, group, queue id)"""
@@ -75,7 +75,7 @@ class Orders:
         self._file: FileImage[Place, OrderInfo] = FileImage(scheduler, lambda: FILE_INTERVAL_MS)
         self._infos: dict[Place, OrderInfo] = {}
         self._timers: dict[Place, Timer] = {}
-        self._names: NameIndex[Place] = NameIndex()
+        self._names: TopicGroupIndex[Place] = TopicGroupIndex()
 
     def restore(self, state: Mapping[Place, OrderInfo]) -> None:
         """Start with the batches of the previous run."""
@@ -180,13 +180,13 @@ class Orders:
         if timer is not None:
             timer.cancel()
 
-    def forget_topic(self, topic: str, from_queue: int = 0) -> None:
+    def delete_topic(self, topic: str, from_queue: int = 0) -> None:
         """Delete the batches of a deleted topic, or of the queues that a topic no longer has."""
         for place in self._names.of_topic(topic):
             if place[2] >= from_queue:
                 self.clear(place)
 
-    def forget_group(self, group: str) -> None:
+    def delete_group(self, group: str) -> None:
         """Delete the batches of a deleted group."""
         for place in self._names.of_group(group):
             self.clear(place)

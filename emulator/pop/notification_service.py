@@ -124,7 +124,7 @@ class NotificationService:
         if offset < 0:
             offset = self._store.min_offset(topic, queue_id)
         if self._config.pop_consumer_kv_service_enable:
-            offset = max(self._offsets.pulled(group, topic, queue_id), offset)
+            offset = max(self._offsets.pull_offset(group, topic, queue_id), offset)
         else:
             offset = self._buffer.beyond((topic, group, queue_id), offset)
         return self._store.max_offset(topic, queue_id) > offset

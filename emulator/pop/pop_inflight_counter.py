@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from ..config import BrokerConfig
 from ..kernel.scheduler import Scheduler
-from ..topic.topic_group_index import NameIndex
+from ..topic.topic_group_index import TopicGroupIndex
 from .consumer_order_info import Place
 
 
@@ -23,7 +23,7 @@ class PopInFlight:
         self._released = released
         self._start_ms = scheduler.now_ms
         self._counts: dict[Place, int] = {}
-        self._names: NameIndex[Place] = NameIndex()
+        self._names: TopicGroupIndex[Place] = TopicGroupIndex()
 
     def stops(self, place: Place) -> bool:
         """Return True if too many messages are in flight, so that pops skip the queue."""
@@ -59,11 +59,11 @@ class PopInFlight:
         if place in self._counts:
             self._counts[place] = 0
 
-    def forget_topic(self, topic: str) -> None:
+    def delete_topic(self, topic: str) -> None:
         """Delete the counts of a deleted topic."""
         self._forget(self._names.of_topic(topic))
 
-    def forget_group(self, group: str) -> None:
+    def delete_group(self, group: str) -> None:
         """Delete the counts of a deleted group."""
         self._forget(self._names.of_group(group))
 

@@ -4,7 +4,7 @@ Source: PopMessageProcessor.getInitOffset (5.3.3).
 """
 
 from ..config import BrokerConfig
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..message.names import is_retry
 from ..store.message_store import MessageStore
 from .consumer_order_info import Orders
@@ -15,7 +15,7 @@ INIT_MIN = 0
 class PopPositions:
     """Start offsets, which are committed as soon as they are determined."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, offsets: Offsets, orders: Orders) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore, offsets: OffsetTable, orders: Orders) -> None:
         self._config = config
         self._store = store
         self._offsets = offsets

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from ..config import BrokerConfig
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..kernel.scheduler import Scheduler
 from ..kernel.timer_per_instant import TimerPerInstant
 from .consumer_order_info import Place
@@ -48,7 +48,7 @@ class PopCache:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        offsets: Offsets,
+        offsets: OffsetTable,
         revive: Callable[[PopRecord], object],
         store: Callable[[list[PopRecord]], None],
     ) -> None:

@@ -12,7 +12,7 @@ one; the emulator keeps it.
 """
 
 from ..config import BrokerConfig
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -43,7 +43,7 @@ class PopConsumer:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        offsets: Offsets,
+        offsets: OffsetTable,
         positions: PopPositions,
         reader: QueueReader,
         orders: Orders,
@@ -125,14 +125,14 @@ class PopConsumer:
         if operation.order:
             self._offsets.commit(group, topic, queue_id, offset if found else read.next_offset)
         else:
-            self._offsets.note_pull(group, topic, queue_id, read.next_offset)
+            self._offsets.set_pull_offset(group, topic, queue_id, read.next_offset)
             held = -1 if self._cache is None else self._cache.first_offset(place)
             self._offsets.commit(group, topic, queue_id, offset if held < 0 else held)
         return found
 
     def _position(self, place: tuple[str, str, int], init_mode: int) -> int:
         topic, group, queue_id = place
-        offset = self._offsets.pulled(group, topic, queue_id)
+        offset = self._offsets.pull_offset(group, topic, queue_id)
         if offset < 0:
             offset = self._offsets.query(group, topic, queue_id)
         if offset < 0:

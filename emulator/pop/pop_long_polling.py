@@ -155,7 +155,7 @@ class PopPolling(Generic[Waiting]):
                 self._remove(topic, place, polling)
                 continue
             wanted = polling.message_filter
-            if forced or wanted is None or (wanted.matches_code(tags_code) and wanted.matches_properties(properties)):
+            if forced or wanted is None or (wanted.may_match_tag(tags_code) and wanted.matches_properties(properties)):
                 self._end(topic, place, polling)
             return  # upstream tries only one request, and puts it back if its filter does not match
 

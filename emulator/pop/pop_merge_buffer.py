@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..config import BrokerConfig
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..kernel.scheduler import Scheduler, Timer
 from .check_point import Ack, CheckPoint, MergeKey, ReviveLog
 from .consumer_order_info import Place
@@ -55,7 +55,7 @@ class PopBuffer:
     """
 
     def __init__(
-        self, *, config: BrokerConfig, scheduler: Scheduler, offsets: Offsets, log: ReviveLog, exists: Exists
+        self, *, config: BrokerConfig, scheduler: Scheduler, offsets: OffsetTable, log: ReviveLog, exists: Exists
     ) -> None:
         self._config = config
         self._scheduler = scheduler

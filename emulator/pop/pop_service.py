@@ -189,7 +189,7 @@ class PopService:
         return [
             (
                 self._buffer.beyond((name, group, queue_id), self._offsets.query(group, name, queue_id)),
-                self._offsets.pulled(group, name, queue_id),
+                self._offsets.pull_offset(group, name, queue_id),
             )
             for queue_id in range(topic.read_queue_nums)
         ]
@@ -309,7 +309,7 @@ class PopService:
                 self._config.broker_name,
                 [offset - start_offset for offset in read.offsets],
             )
-            self._store.stats.by_name.was_checked(operation.topic, group, self._scheduler.now_ms)
+            self._store.stats.by_name.count_check_point(operation.topic, group, self._scheduler.now_ms)
             if not self._buffer.add(point, batch.revive_qid, read.next_offset):
                 return  # without a check point the messages are not delivered and the offset stays
         self._in_flight.popped((topic, group, queue_id), len(read.offsets))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
-from ..assembly.listeners import Arrival, Listeners
+from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
 from ..client.client_registry import Clients
 from ..group.broker_tables import BrokerTables
@@ -132,8 +132,8 @@ def build(
         handlers=handlers_of(pops, notifications, acks),
         listeners=Listeners(
             arrivals=[
-                Arrival(waiting_pops.arrived, waiting_pops.is_awaited),
-                Arrival(waiting_notifications.arrived, waiting_notifications.is_awaited),
+                ArrivalListener(waiting_pops.arrived, waiting_pops.is_awaited),
+                ArrivalListener(waiting_notifications.arrived, waiting_notifications.is_awaited),
             ],
             watchers={revive_log.topic: revive.arrived},
             channel_closed=[waiting_pops.end_inactive, waiting_notifications.end_inactive],

@@ -9,7 +9,7 @@ from dataclasses import field
 from ..client.client_registry import BROADCASTING, Clients
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
@@ -30,7 +30,7 @@ class _Reader:
 class BroadcastOffsets:
     """The broadcasting clients of one broker, by topic and group."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, clients: Clients, offsets: Offsets) -> None:
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, clients: Clients, offsets: OffsetTable) -> None:
         self._config = config
         self._scheduler = scheduler
         self._clients = clients

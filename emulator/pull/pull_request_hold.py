@@ -74,7 +74,7 @@ class PullHold:
             if offset < held.from_offset:
                 continue
             wanted = held.message_filter
-            if wanted is None or (wanted.matches_code(tags_code) and wanted.matches_properties(properties)):
+            if wanted is None or (wanted.may_match_tag(tags_code) and wanted.matches_properties(properties)):
                 self._end(place, held)
                 continue
             next_look = self._look_at(self._scheduler.now_ms + 1)

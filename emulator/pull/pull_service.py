@@ -225,7 +225,7 @@ class PullService:
         if read.records:
             self._reader.given(operation.topic, operation.consumer_group, operation.queue_id)
         read.next_offset = self._suggestions.next_offset(operation, read)
-        self._offsets.note_pull(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)
+        self._offsets.set_pull_offset(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)
         return read
 
     @staticmethod

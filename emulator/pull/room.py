@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
-from ..assembly.listeners import Arrival, Listeners
+from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
 from ..client.client_registry import Clients
 from ..group.broker_tables import BrokerTables
@@ -50,7 +50,7 @@ def build(context: BrokerContext, tables: BrokerTables, clients: Clients) -> Pul
         slow_readers=slow_readers,
         handlers=handlers_of(pulls, ColdData(config)),
         listeners=Listeners(
-            arrivals=[Arrival(pulls.hold.arrived, pulls.hold.is_awaited)],
+            arrivals=[ArrivalListener(pulls.hold.arrived, pulls.hold.is_awaited)],
             configured=[slow_readers.configured],
             channel_closed=[pulls.hold.drop_inactive],
         ),

@@ -11,7 +11,7 @@ Source: DefaultMessageStore.getMessage, BrokerStatsManager, BrokerController.pro
 """
 
 from ..config import BrokerConfig
-from ..group.group_table import Groups
+from ..group.group_table import GroupTable
 from ..kernel.scheduler import Scheduler, Timer
 from ..message.names import LMQ_PREFIX, is_lmq
 
@@ -21,7 +21,7 @@ LOOK_MS = 3 * 60_000
 class SlowReaders:
     """The lag in bytes of the readers in one run of a broker; disables slow groups."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, groups: Groups) -> None:
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, groups: GroupTable) -> None:
         self._config = config
         self._scheduler = scheduler
         self._groups = groups
@@ -37,7 +37,7 @@ class SlowReaders:
 
     def note(self, group: str, topic: str, queue_id: int, behind: int) -> None:
         """Record that a group has read a queue and that `behind` log bytes follow the last message examined."""
-        if self._groups.light:
+        if self._groups.lmq_enabled:
             # Light queues share one name in these figures, and no group has that name.
             if is_lmq(group):
                 return
@@ -51,11 +51,11 @@ class SlowReaders:
         if self._slow():
             self._look_later()
 
-    def forget_topic(self, topic: str) -> None:
+    def delete_topic(self, topic: str) -> None:
         """Delete the records of a deleted topic."""
         self._behind = {place: behind for place, behind in self._behind.items() if place[0] != topic}
 
-    def forget_group(self, group: str) -> None:
+    def delete_group(self, group: str) -> None:
         """Delete the records of a deleted group."""
         self._behind = {place: behind for place, behind in self._behind.items() if place[2] != group}
 
@@ -75,7 +75,7 @@ class SlowReaders:
 
     def _look(self) -> None:
         self._timer = None
-        found = [self._groups.disable(group) for group in self._slow()]
+        found = [self._groups.disable_consume(group) for group in self._slow()]
         if any(found):
             # A group that is enabled again must have read newer messages by the next check.
             self._look_later()

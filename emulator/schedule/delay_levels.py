@@ -144,7 +144,7 @@ class DelayService:
     @handles(GetAllDelayOffset)
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
         """Return the delivered offset of each level; a slave returns the offsets that it has copied."""
-        if self._store.follows:
+        if self._store.is_slave:
             return DelayOffsetsResult(dict(self.offsets), *self._copied)
         return self.offsets_told()
 
@@ -203,5 +203,5 @@ class DelayService:
         except EngineError as refusal:
             return refusal.code is not ResponseCode.SERVICE_NOT_AVAILABLE
         if self._config.enable_schedule_message_stats:
-            self._store.stats.by_name.was_due(level - 1, put.size, self._scheduler.now_ms)
+            self._store.stats.by_name.count_delivered_delay(level - 1, put.size, self._scheduler.now_ms)
         return True

@@ -135,7 +135,7 @@ class TimerService:
             self._kept_out = min(state.kept_out, self._store.max_offset(TIMER_TOPIC, 0))
         for slot_ms in self.slots:
             self._read_later(slot_ms, "")
-        if not self._store.follows:
+        if not self._store.is_slave:
             self._take_again(state.progress.taken)
             self._take_in()
 
@@ -191,7 +191,7 @@ class TimerService:
 
     def configured(self) -> None:
         """Apply a changed configuration: messages kept out of the wheel may enter it now."""
-        if not self._store.follows:
+        if not self._store.is_slave:
             self._take_in()
 
     def _take_in(self) -> None:

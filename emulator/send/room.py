@@ -29,20 +29,20 @@ def build(
         config=config,
         tables=tables,
         locks=client.locks,
-        buffers=storing.buffers,
+        transient_store_pool=storing.transient_store_pool,
         random=context.stream("retry"),
     )
     sends = SendService(
         config=config,
         store=store,
         topics=topics,
-        buffers=storing.buffers,
+        transient_store_pool=storing.transient_store_pool,
         random=context.stream("send"),
         hooks=SendHooks(
             lambda message, operation: TransactionService.prepare(message), retry.redirect, recall.handle_of
         ),
         request_pools=request_pools,
-        acknowledgements=storing.acknowledgements,
+        sync_replication=storing.sync_replication,
     )
     replies = ReplyService(
         config=config,

@@ -21,8 +21,8 @@ from ..operations.base import Done
 from ..operations.groups import GroupConfig
 from ..operations.send import SendMessage, SendMessageBack
 from ..operations.topics import TopicConfig
-from ..store.refusals import record_of, refuse_to_store
-from ..store.write_buffers import StoreBuffers
+from ..store.refusals import checked_record_at, refuse_to_store
+from ..store.write_buffers import TransientStorePool
 from ..topic.topic_table import PERM_WRITE
 
 FIRST_RETRY_LEVEL = 3
@@ -39,7 +39,7 @@ class RetryService:
         config: BrokerConfig,
         tables: BrokerTables,
         locks: QueueLocks,
-        buffers: StoreBuffers,
+        transient_store_pool: TransientStorePool,
         random: RandomStream,
     ) -> None:
         self._config = config
@@ -47,7 +47,7 @@ class RetryService:
         self._topics = tables.topics
         self._groups = tables.groups
         self._locks = locks
-        self._buffers = buffers
+        self._transient_store_pool = transient_store_pool
         self._random = random
 
     # a consumer sends a message back
@@ -62,7 +62,7 @@ class RetryService:
         stored.
         """
         if not operation.through_proxy:
-            self._buffers.refuse_to_send()
+            self._transient_store_pool.refuse_to_send()
         group = self._group(operation.group)
         if not self._config.broker_permission & PERM_WRITE:
             ip = records.unpack_host(self._store.store_host)[0]
@@ -72,7 +72,7 @@ class RetryService:
         retry = self._topics.create_internal(names.retry_topic(operation.group), group.retry_queue_nums)
         queue_id = self._random.below(group.retry_queue_nums)
         self._check_writable(retry)
-        stored = record_of(self._store.log, operation.offset)
+        stored = checked_record_at(self._store.log, operation.offset)
         if stored is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"look message by offset failed, {operation.offset}")
         message = self._copy(records.decode(stored), operation, group, queue_id)
@@ -83,11 +83,11 @@ class RetryService:
             raise EngineError(ResponseCode.SYSTEM_ERROR, refusal.code.name) from None
         came_from = message.properties[props.RETRY_TOPIC]
         by_name, now = self._store.stats.by_name, self._store.now_ms
-        by_name.was_sent_back(came_from, operation.group, now)
+        by_name.count_sent_back(came_from, operation.group, now)
         if message.topic == names.SCHEDULE_TOPIC:
-            by_name.was_delayed(message.queue_id, 1, put.size, now)
+            by_name.count_delayed(message.queue_id, 1, put.size, now)
         else:
-            by_name.was_dead(operation.origin_topic, operation.group, now)
+            by_name.count_dead_letter(operation.origin_topic, operation.group, now)
         return Done()
 
     def _copy(self, record: Record, operation: SendMessageBack, group: GroupConfig, queue_id: int) -> MessageToStore:

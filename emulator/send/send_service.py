@@ -25,9 +25,9 @@ from ..overload.request_pools import RequestPools
 from ..schedule.delay_levels import delay_level
 from ..store.message_store import MessageStore
 from ..store.refusals import refuse_to_store
-from ..store.slave_acknowledgements import Acknowledgements
-from ..store.write_buffers import StoreBuffers
-from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, Topics
+from ..store.sync_replication import SyncReplication
+from ..store.write_buffers import TransientStorePool
+from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, TopicTable
 from ..transaction.half_message import is_half
 
 
@@ -51,22 +51,22 @@ class SendService:
         *,
         config: BrokerConfig,
         store: MessageStore,
-        topics: Topics,
-        buffers: StoreBuffers,
+        topics: TopicTable,
+        transient_store_pool: TransientStorePool,
         random: RandomStream,
         hooks: SendHooks,
         request_pools: RequestPools,
-        acknowledgements: Acknowledgements,
+        sync_replication: SyncReplication,
     ) -> None:
         self._config = config
         self._store = store
-        self._buffers = buffers
+        self._transient_store_pool = transient_store_pool
         self._topics = topics
         self._special = topics.special
         self._random = random
         self._hooks = hooks
         self._request_pools = request_pools
-        self._acknowledgements = acknowledgements
+        self._sync_replication = sync_replication
         self._unique_count = 0
 
     @handles(SendMessage)
@@ -78,12 +78,12 @@ class SendService:
         slave and without buffers; SERVICE_NOT_AVAILABLE with a full disk, and through the proxy on a slave.
         """
         if not operation.through_proxy:
-            self._buffers.refuse_to_send()
+            self._transient_store_pool.refuse_to_send()
         elif self._request_pools.on:
             self._request_pools.refuse_to_store()
         queue_id = self.place(call, operation)
         sent = (self._send_batch if operation.batch else self._send_single)(operation, queue_id)
-        return self._acknowledgements.of(call, operation, sent)
+        return self._sync_replication.wait_for_send(call, operation, sent)
 
     def place(self, call: Call, operation: SendMessage) -> int:
         """Check the topic of a message, creating it if allowed, and return the queue id. Errors: those of a send."""
@@ -105,9 +105,9 @@ class SendService:
         names.check_topic(topic)
         if topic in names.NOT_ALLOWED_SEND_TOPICS:
             raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
-        light = self._topics.find(topic)
-        if light is not None:
-            return light
+        lmq_topic = self._topics.find(topic)
+        if lmq_topic is not None:
+            return lmq_topic
         unit = 0 if not operation.unit_mode else HAS_UNIT_SUBSCRIBERS if names.is_retry(topic) else UNIT
         created = self._topics.create_on_send(topic, operation.default_topic, operation.default_topic_queue_nums, unit)
         if created is None:
@@ -169,9 +169,9 @@ class SendService:
 
     def _count(self, message: MessageToStore, queue_id: int, stored: StoredPosition) -> None:
         by_name = self._store.stats.by_name
-        by_name.was_sent(message.topic, queue_id)
+        by_name.note_sent_queue(message.topic, queue_id)
         if message.topic == names.SCHEDULE_TOPIC:
-            by_name.was_delayed(message.queue_id, 1, stored.size, self._store.now_ms)
+            by_name.count_delayed(message.queue_id, 1, stored.size, self._store.now_ms)
 
     def _send_batch(self, operation: SendMessage, queue_id: int) -> SendResult:
         topic, shared = operation.topic, operation.properties
@@ -198,7 +198,7 @@ class SendService:
         first, places = self._store_parts(operation, whole, parts)
         if not places:
             raise self._illegal()
-        self._store.stats.by_name.was_sent(whole.topic, queue_id)
+        self._store.stats.by_name.note_sent_queue(whole.topic, queue_id)
         return SendResult(
             ResponseCode.SUCCESS,
             records.offset_message_ids(self._store.store_host, places),
@@ -217,8 +217,8 @@ class SendService:
         common = self._message(operation, whole.queue_id, whole.body, dict(whole.properties))
         common.topic = whole.topic
         self._add_own(common.properties)
-        if self._store.can_copy(parts, common, (*common.properties, *whole.properties, *props.REMOVED_AT_SEND)):
-            return self._store.append_copies(parts, common)
+        if self._store.can_append_batch(parts, common, (*common.properties, *whole.properties, *props.REMOVED_AT_SEND)):
+            return self._store.append_batch(parts, common)
         stored: list[StoredPosition] = []
         for flag, body, text in parts:
             merged = properties_of(text) | whole.properties

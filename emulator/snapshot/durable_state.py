@@ -31,7 +31,7 @@ class ServiceState:
     orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
     delay_offsets: Mapping[int, int] = field(default_factory=dict)
     timer: TimerState = field(default_factory=TimerState)
-    filters: Mapping[filter_data.Place, filter_data.FilterData] = field(default_factory=dict)
+    filters: Mapping[filter_data.TopicGroup, filter_data.FilterData] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

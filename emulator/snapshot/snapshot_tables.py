@@ -22,14 +22,18 @@ from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_metrics import WheelProgress, WrittenMetrics
 from ..schedule.timer_service import FollowedTimer, Slot, TimerState, Waiting
 from ..store.consume_queue import BatchConsumeQueue, ConsumeQueue
-from ..store.lmq_dispatch import LightQueue
+from ..store.lmq_dispatch import LmqConsumeQueue
 from .durable_state import BrokerState, EngineState, LogState, ServiceState
 
 Form = dict[str, Any]
 C = TypeVar("C", bound=Config)
 V = TypeVar("V")
 
-QUEUES: Mapping[str, type[ConsumeQueue]] = {"simple": ConsumeQueue, "batch": BatchConsumeQueue, "light": LightQueue}
+QUEUES: Mapping[str, type[ConsumeQueue]] = {
+    "simple": ConsumeQueue,
+    "batch": BatchConsumeQueue,
+    "light": LmqConsumeQueue,
+}
 """Classes of consume queues by their names in the file."""
 _KINDS = {kind: name for name, kind in QUEUES.items()}
 
@@ -108,7 +112,7 @@ def broker_form(state: BrokerState) -> Form:
         "delayOffsets": services.delay_offsets,
         "timer": _timer_form(services.timer),
         "filters": [
-            [*place, data.expression, data.expression_type, data.version, data.dead_since]
+            [*place, data.expression, data.expression_type, data.version, data.unused_since]
             for place, data in services.filters.items()
         ],
         "log": {
@@ -147,8 +151,8 @@ def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
             _by_number(form["delayOffsets"]),
             _timer(form["timer"]),
             {
-                (topic, group): FilterData(expression, kind, version, SqlFilter(expression), dead_since)
-                for topic, group, expression, kind, version, dead_since in form["filters"]
+                (topic, group): FilterData(expression, kind, version, SqlFilter(expression), unused_since)
+                for topic, group, expression, kind, version, unused_since in form["filters"]
             },
         ),
         {each.topic: each for each in mappings},

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
 from ..pull.pull_service import PullService
-from ..topic.topic_table import Topics
+from ..topic.topic_table import TopicTable
 from .queue_mappings import QueueMappings
 from .static_topics import CarryOut, StaticTopics
 
@@ -17,7 +17,7 @@ class StaticTopicRoom(Room):
     static_topics: StaticTopics
 
 
-def build(mappings: QueueMappings, topics: Topics, pulls: PullService, carry_out: CarryOut) -> StaticTopicRoom:
+def build(mappings: QueueMappings, topics: TopicTable, pulls: PullService, carry_out: CarryOut) -> StaticTopicRoom:
     """Build the room. `carry_out` executes a request for physical queues at the broker of a name."""
     static_topics = StaticTopics(mappings, topics, pulls, carry_out)
     return StaticTopicRoom(static_topics=static_topics, handlers=handlers_of(static_topics))

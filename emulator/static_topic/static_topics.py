@@ -30,7 +30,7 @@ from ..operations.offsets import (
 from ..operations.send import SendMessage, SendResult
 from ..operations.topics import CreateStaticTopic, QueueMapping, QueuePart
 from ..pull.pull_service import FLAG_COMMIT_OFFSET, FLAG_SUSPEND, PullService
-from ..topic.topic_table import Topics
+from ..topic.topic_table import TopicTable
 from .logical_pull import PulledPart
 from .queue_mappings import QueueMappings, logical, logical_within, part_at, physical
 
@@ -67,7 +67,7 @@ class StaticTopics:
     `carry_out` executes a request for physical queues at the broker of a given name.
     """
 
-    def __init__(self, mappings: QueueMappings, topics: Topics, pulls: PullService, carry_out: CarryOut) -> None:
+    def __init__(self, mappings: QueueMappings, topics: TopicTable, pulls: PullService, carry_out: CarryOut) -> None:
         self._mappings = mappings
         self._topics = topics
         self._pulls = pulls

@@ -9,7 +9,7 @@ from ..assembly.room import Room
 from ..client.client_registry import Clients
 from ..group.broker_tables import BrokerTables
 from ..message.names import HALF_TOPIC, OP_HALF_TOPIC
-from ..store.slave_acknowledgements import Acknowledgements
+from ..store.sync_replication import SyncReplication
 from .op_queue import OpLog
 from .transaction_check import TransactionChecks
 from .transaction_service import TransactionService
@@ -24,13 +24,13 @@ class TransactionRoom(Room):
 
 
 def build(
-    context: BrokerContext, tables: BrokerTables, clients: Clients, acknowledgements: Acknowledgements
+    context: BrokerContext, tables: BrokerTables, clients: Clients, sync_replication: SyncReplication
 ) -> TransactionRoom:
     """Build the room."""
     config, store = context.config, tables.store
     op_log = OpLog(config, context.clock, store)
     transactions = TransactionService(
-        config=config, scheduler=context.clock, store=store, op_log=op_log, acknowledgements=acknowledgements
+        config=config, scheduler=context.clock, store=store, op_log=op_log, sync_replication=sync_replication
     )
     checks = TransactionChecks(
         config=config,

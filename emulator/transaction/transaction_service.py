@@ -21,8 +21,8 @@ from ..message.stored_record import Record
 from ..operations.base import NO_RESPONSE, Done, NoResponse, Parked, Result
 from ..operations.send import EndTransaction, ResumeCheckHalfMessage
 from ..store.message_store import MessageStore
-from ..store.refusals import record_of
-from ..store.slave_acknowledgements import Acknowledgements
+from ..store.refusals import checked_record_at
+from ..store.sync_replication import SyncReplication
 from .op_queue import OpLog
 
 UNKNOWN = 0
@@ -55,13 +55,13 @@ class TransactionService:
         scheduler: Scheduler,
         store: MessageStore,
         op_log: OpLog,
-        acknowledgements: Acknowledgements,
+        sync_replication: SyncReplication,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._op_log = op_log
-        self._acknowledgements = acknowledgements
+        self._sync_replication = sync_replication
 
     @staticmethod
     def prepare(message: MessageToStore) -> None:
@@ -81,8 +81,8 @@ class TransactionService:
         message cannot be stored).
         """
         result = self._end(operation)
-        if self._acknowledgements.waits and self._waits(operation):
-            return self._acknowledgements.after(call, operation, result)
+        if self._sync_replication.waits and self._waits(operation):
+            return self._sync_replication.wait_for_append(call, operation, result)
         return result
 
     def _end(self, operation: EndTransaction) -> Done | NoResponse:
@@ -134,7 +134,7 @@ class TransactionService:
         return Done()
 
     def _checked_half(self, operation: EndTransaction) -> Record:
-        stored = record_of(self._store.log, operation.commit_log_offset)
+        stored = checked_record_at(self._store.log, operation.commit_log_offset)
         if stored is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
         half = records.decode(stored)

@@ -3,7 +3,7 @@
 import pytest
 from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.engine import DirectChannel
-from rocketmq_testkit.emulator.filter.filter_table import DEAD_AT_START_MS
+from rocketmq_testkit.emulator.filter.filter_table import UNUSED_AT_START_MS
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData, UnregisterClient
@@ -115,6 +115,6 @@ def test_nobody_is_known_after_a_restart(world: World) -> None:
     """After a restart filter data expire as if their group had left shortly before, unless it returns."""
     wants(world, RED, 5)
     world.broker.restart()
-    world.advance(DEAD_FOR_MS - DEAD_AT_START_MS)
+    world.advance(DEAD_FOR_MS - UNUSED_AT_START_MS)
     wants(world, BLUE, 3)
     assert finds(world, 3) == [b"blue"]

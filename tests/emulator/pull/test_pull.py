@@ -311,4 +311,4 @@ def test_queues_that_brought_messages_are_noted(world: World) -> None:
     world.send("A", queue=1)
     for queue in (0, 1):
         world.pull("A", queue=queue)
-    assert world.broker.store.stats.by_name._given.find("A", "G") == {1}
+    assert world.broker.store.stats.by_name._read_queues.find("A", "G") == {1}

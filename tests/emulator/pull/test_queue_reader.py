@@ -52,7 +52,7 @@ def test_ascending_records_are_what_each_of_them_is(sizes: list[int], data: st.D
     log = CommitLog(128, 1 << 20, lambda _: None, lambda: None)
     places = []
     for number, size in enumerate(sizes):
-        places.append(log.place(size, 0))
+        places.append(log.reserve(size, 0))
         log.append(bytes([number]) * size)
     chosen = sorted(data.draw(st.sets(st.integers(0, len(sizes) - 1))))
 

@@ -282,7 +282,7 @@ def test_queues_go_on_as_what_they_are() -> None:
         other.send("B")
         other = moved(other)
     kinds = {type(queue).__name__ for queue in other.broker.store.queues.values()}
-    assert kinds == {"ConsumeQueue", "BatchConsumeQueue", "LightQueue"}
+    assert kinds == {"ConsumeQueue", "BatchConsumeQueue", "LmqConsumeQueue"}
     assert [other.broker.store.max_offset(topic, 0) for topic in ("A", "B", "%LMQ%x")] == [2, 2, 2]
 
 

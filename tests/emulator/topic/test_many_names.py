@@ -17,7 +17,7 @@ from rocketmq_testkit.emulator.operations.groups import (
 )
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.topics import DeleteTopic
-from rocketmq_testkit.emulator.topic.topic_group_index import NameIndex
+from rocketmq_testkit.emulator.topic.topic_group_index import TopicGroupIndex
 
 
 def beat(world: World, channel: DirectChannel, client: str, groups: dict[str, str], producers: list[str]) -> None:
@@ -106,7 +106,7 @@ def test_who_deletes_a_topic_or_a_group_forgets_its_offsets_only(world: World) -
         world.topic(topic)
     for group, topic in names:
         world.engine.ask(world.broker, UpdateConsumerOffset(group, topic, 0, 7))
-        world.broker.offsets.note_pull(group, topic, 0, 9)
+        world.broker.offsets.set_pull_offset(group, topic, 0, 9)
         world.broker.offsets.reset(group, topic, 0, 3)
 
     world.engine.ask(world.broker, DeleteTopic("U"))
@@ -115,7 +115,7 @@ def test_who_deletes_a_topic_or_a_group_forgets_its_offsets_only(world: World) -
     offsets = world.broker.offsets
     left = [(group, topic) for group, topic in names if offsets.query(group, topic, 0) != -1]
     assert left == [("G", "T"), ("G", "V"), ("I", "T"), ("I", "V")]
-    assert [name for name in names if offsets.pulled(*name, 0) != -1] == left
+    assert [name for name in names if offsets.pull_offset(*name, 0) != -1] == left
     assert [name for name in names if offsets.pending_reset(*name, 0) is not None] == left
     assert world.ask(TopicListResult, QueryTopicsOfGroup("I")).topics == ["T", "V"]
     assert groups_of(world, "V") == ["G", "I"]
@@ -124,7 +124,7 @@ def test_who_deletes_a_topic_or_a_group_forgets_its_offsets_only(world: World) -
 def test_an_index_knows_what_was_added_and_not_taken_away() -> None:
     """After any additions and removals an index returns the remaining entries by topic and group, in order."""
     draw = random.Random(5)
-    index: NameIndex[tuple[str, str, int]] = NameIndex()
+    index: TopicGroupIndex[tuple[str, str, int]] = TopicGroupIndex()
     known: dict[tuple[str, str, int], None] = {}
     for _ in range(3_000):
         entry = (draw.choice("abc"), draw.choice("xyz"), draw.randrange(3))

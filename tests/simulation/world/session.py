@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import observations as obs
 from half_messages import half_stored
-from rocketmq_testkit.emulator.assembly.listeners import Arrival
+from rocketmq_testkit.emulator.assembly.listeners import ArrivalListener
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.filter.message_filter import build_subscription
@@ -593,7 +593,7 @@ class Session:
 
     def listen(self) -> None:
         """Observe messages stored from now on; a restarted broker has lost its listeners."""
-        self.broker.store.arrivals.insert(0, Arrival(self._stored))
+        self.broker.store.arrivals.insert(0, ArrivalListener(self._stored))
 
     def drained(self) -> None:
         """Report that all groups consumed until no message was left."""

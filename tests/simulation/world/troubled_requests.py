@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from accepted_messages import Answered, Appeared, Asked, Event
 from patient_clients import FOUND_NOTHING, TOPIC, Answer
-from rocketmq_testkit.emulator.assembly.listeners import Arrival
+from rocketmq_testkit.emulator.assembly.listeners import ArrivalListener
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.gate import Outcome
@@ -106,7 +106,7 @@ class TroubledRequests:
                 assert record is not None
                 self.see(Appeared(self.now_ms, broker.name, decode(record).body.decode()))
 
-        broker.store.arrivals.insert(0, Arrival(stored))
+        broker.store.arrivals.insert(0, ArrivalListener(stored))
 
 
 def _code_of(outcome: Outcome | None) -> str:
