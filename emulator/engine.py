@@ -134,9 +134,9 @@ class Engine:
             if slave.broker_id != MASTER_ID and (master := self.broker(slave.name)) is not None
         ]
         self._direct = DirectChannel()
-        self.excusing: list[Callable[[int], None]] = []
-        """Callbacks of other components that expire clients; called with the `ms` of `excuse_clients`."""
-        self.leaving: list[Callable[[Broker], None]] = []
+        self.lease_listeners: list[Callable[[int], None]] = []
+        """Callbacks of other components that expire clients; called with the `ms` of `extend_client_leases`."""
+        self.stopped_listeners: list[Callable[[Broker], None]] = []
         """Callbacks invoked with each broker that stops."""
 
     def state(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
@@ -179,30 +179,30 @@ class Engine:
             broker.restart()
             self._started(broker)
 
-    def stop(self, broker: Broker, *, kill: bool = False, over: Callable[[], None] = lambda: None) -> None:
+    def stop(self, broker: Broker, *, kill: bool = False, on_stopped: Callable[[], None] = lambda: None) -> None:
         """Stop a broker until `start()`: gracefully, or as a crash with `kill=True`. A no-op if it is stopped.
 
         With `enableShutdownGracefully` a graceful stop lasts `shutdownWaitTimeSeconds`: the name server unregisters the
-        broker first, and the broker sends GO_AWAY meanwhile. `over` is called once the broker is stopped.
+        broker first, and the broker sends GO_AWAY meanwhile. `on_stopped` is called once the broker is stopped.
         """
         if not broker.running or kill or not broker.config.enable_shutdown_gracefully:
-            self._down(broker, kill, over)
-        elif not broker.request_pools.leaving:
-            broker.request_pools.leave()
+            self._down(broker, kill, on_stopped)
+        elif not broker.request_pools.shutting_down:
+            broker.request_pools.begin_shutdown()
             self.name_server.unregistered(broker)
             wait_ms = broker.config.shutdown_wait_time_seconds * 1000
-            broker.lifetime.call_later(wait_ms, lambda: self._down(broker, kill, over), "shutdown", broker.name)
+            broker.lifetime.call_later(wait_ms, lambda: self._down(broker, kill, on_stopped), "shutdown", broker.name)
 
-    def _down(self, broker: Broker, kill: bool, over: Callable[[], None]) -> None:
+    def _down(self, broker: Broker, kill: bool, on_stopped: Callable[[], None]) -> None:
         if broker.running:
             broker.stop(kill=kill)
             self.name_server.unregistered(broker)
             for replica in self._replicas:
                 if broker in (replica.master, replica.slave):
                     replica.disconnect()
-            for left in self.leaving:
-                left(broker)
-        over()
+            for broker_stopped in self.stopped_listeners:
+                broker_stopped(broker)
+        on_stopped()
 
     def start(self, broker: Broker) -> None:
         """Start a stopped broker with its stored data. A no-op if it runs."""
@@ -218,17 +218,17 @@ class Engine:
             if broker in (replica.master, replica.slave):
                 replica.connect()
 
-    def excuse_clients(self, ms: int) -> None:
+    def extend_client_leases(self, ms: int) -> None:
         """Extend client leases by `ms` (>= 0) before a clock jump, because clients follow the wall clock.
 
         Clients keep registrations and queue locks alive by renewing them, which is impossible during a jump: neither
         expires because of it. Everything else that is due within the jump happens.
         """
         for broker in self.brokers:
-            broker.clients.excuse(ms)
-            broker.locks.excuse(ms, broker.clients.is_consumer)
-        for excuse in self.excusing:
-            excuse(ms)
+            broker.clients.extend_leases(ms)
+            broker.locks.extend_leases(ms, broker.clients.is_consumer)
+        for extend_leases in self.lease_listeners:
+            extend_leases(ms)
 
     def submit(self, node: Node, operation: Operation, channel: Channel | None = None) -> DirectCall:
         """Submit an operation that may be parked; read `outcome` of the returned call later."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.auth.authentication import Access
+from rocketmq_testkit.emulator.auth.authentication import AccessControl
 
 from .config.duration_lists import check
 from .config.proxy_config import ProxyConfig
@@ -73,8 +73,8 @@ def messaging_methods(
         config=config,
         tick=tick or _no_tick,
     )
-    engine.excusing.append(parts.sessions.excuse)
-    engine.leaving.append(parts.polls.broker_stopped)
+    engine.lease_listeners.append(parts.sessions.excuse)
+    engine.stopped_listeners.append(parts.polls.broker_stopped)
     delayed_calls = DelayedCalls(engine.scheduler, call_later, parts.tick)
     rpcs = {
         rpc.name: rpc.served_by(service, engine.gate, log)
@@ -119,7 +119,7 @@ class _Parts:
         self.transactions = Transactions(config)
         self.polls = Polls(scheduler=scheduler, config=config, fire_and_forget=fire_and_forget, tick=tick)
         self.pools = RequestPools(scheduler, config, brokers)
-        self.access = Access(config, scheduler, routes.accounts)
+        self.access = AccessControl(config, scheduler, routes.user_table)
         self.renewals = Renewals(
             scheduler=scheduler, config=config, gate=engine.gate, fire_and_forget=fire_and_forget, routes=routes
         )

@@ -276,7 +276,9 @@ def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
     def refuse(host: Host, operation: Operation) -> None:
         broker = host.engine.brokers[0]
         host.engine.gate.refuse(broker, DirectCall(DirectChannel("client")), operation, busy)
-        host.engine.gate.refused("proxy", "grpc:client", "AckMessage", RawRequest({"group.name": "shop"}), outcome=busy)
+        host.engine.gate.record_refusal(
+            "proxy", "grpc:client", "AckMessage", RawRequest({"group.name": "shop"}), outcome=busy
+        )
 
     rocketmq.run_in_loop(
         lambda host: refuse(host, PopMessage("late", "orders", -1, 8, INVISIBLE_MS, 0, 0, 0, "TAG", "*"))

@@ -5,7 +5,7 @@ Source: QueryMessageProcessor, IndexService, AdminBrokerProcessor.queryConsumeQu
 """
 
 from ..assembly.handlers import handles
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..filter.message_filter import SqlError, filter_of
 from ..gate.gate import Call
@@ -95,7 +95,7 @@ class KeyIndex:
 class Views:
     """Handles the message queries of one broker."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, clients: Clients) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore, clients: ClientRegistry) -> None:
         self._config = config
         self._store = store
         self._clients = clients

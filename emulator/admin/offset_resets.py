@@ -4,7 +4,7 @@ Source: AdminBrokerProcessor.resetOffset (5.3.3).
 """
 
 from ..assembly.handlers import handles
-from ..client.client_side_resets import ClientResets
+from ..client.client_side_resets import ClientSideResets
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
@@ -24,7 +24,7 @@ class OffsetResets:
         *,
         config: BrokerConfig,
         tables: BrokerTables,
-        client_resets: ClientResets,
+        client_resets: ClientSideResets,
         orders: Orders,
         in_flight: PopInFlight,
         consumer: PopConsumer | None,
@@ -44,7 +44,7 @@ class OffsetResets:
         """Reset a group's offsets: for the next pull or pop of each queue, or on the connected consumers.
 
         Raises TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, a slave), or the
-        errors of `ClientResets.reset`.
+        errors of `ClientSideResets.reset`.
         """
         if not self._config.use_server_side_reset_offset:
             return self._client_resets.reset(operation)

@@ -9,7 +9,7 @@ from ..assembly.listeners import Listeners
 from ..assembly.room import Room
 from ..client.room import ClientRoom
 from ..group.broker_tables import BrokerTables
-from ..overload.request_pools import RequestPools
+from ..overload.request_pools import BrokerRequestPools
 from ..pop.room import PopRoom
 from ..pull.slow_group_guard import SlowReaders
 from ..schedule.timer_service import TimerService
@@ -34,7 +34,7 @@ def build(  # noqa: PLR0913 - administration reaches every room
     tables: BrokerTables,
     *,
     mappings: QueueMappings,
-    request_pools: RequestPools,
+    request_pools: BrokerRequestPools,
     timers: TimerService,
     client: ClientRoom,
     slow_readers: SlowReaders,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ..assembly.handlers import handles
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
@@ -178,7 +178,7 @@ class GroupAdministration:
         *,
         config: BrokerConfig,
         tables: BrokerTables,
-        clients: Clients,
+        clients: ClientRegistry,
         orders: Orders,
         in_flight: PopInFlight,
         slow_readers: SlowReaders,
@@ -306,7 +306,7 @@ class GroupAdministration:
     def groups_of_topic(self, call: Call, operation: QueryGroupsOfTopic) -> GroupListResult:
         """Return the groups that consume a topic: those online and those with offsets."""
         names_found = [
-            *self._clients.groups_of_topic(operation.topic),
+            *self._clients.subscribed_groups(operation.topic),
             *self._offsets.groups_of(operation.topic),
         ]
         return GroupListResult(list(dict.fromkeys(names_found)))

@@ -33,7 +33,7 @@ from ..operations.clients import (
     UnregisterClient,
 )
 from ..store.message_store import MessageStore
-from .client_registry import Clients, Member
+from .client_registry import ClientRegistry, Member
 from .queue_locks import QueueLocks
 
 _NO_FILTER = (
@@ -43,7 +43,7 @@ _NO_FILTER = (
 """Upstream's remark for an expression type without filter: the text of its own NullPointerException."""
 
 
-class Memberships:
+class ClientRequests:
     """Handlers of requests about the clients of one broker."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Memberships:
         *,
         config: BrokerConfig,
         store: MessageStore,
-        clients: Clients,
+        clients: ClientRegistry,
         locks: QueueLocks,
         drop_waiting: Callable[[Channel], None],
     ) -> None:

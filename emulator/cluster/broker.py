@@ -14,7 +14,7 @@ from ..assembly.durable import Durable
 from ..assembly.handlers import handlers_of, joined
 from ..assembly.room import Room
 from ..auth import room as auth_room
-from ..auth.user_table import Accounts
+from ..auth.user_table import UserTable
 from ..client import room as client_room
 from ..client.assignments import RequestModes
 from ..config import BrokerConfig, EmulationConfig
@@ -98,7 +98,7 @@ class Broker:
             is_slave=self.broker_id != MASTER_ID,
             batched=self.topics.batched,
         )
-        self.accounts = Accounts(config)
+        self.user_table = UserTable(config)
         self.pop_records = PopRecords()
         self._request_modes: RequestModes = {}
         self.replication = ReplicationStatus(config, self.store)
@@ -118,7 +118,7 @@ class Broker:
         self.store.restore(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, queues=state.queues)
         self.pop_records.restore(state.pop_records)
         self.mappings.restore(state.mappings, state.mappings_version)
-        self.accounts.users.update(state.users)
+        self.user_table.users.update(state.users)
         self._request_modes.update({(mode.topic, mode.consumer_group): mode for mode in state.request_modes})
         return state.services
 
@@ -144,7 +144,7 @@ class Broker:
         store.begin_run(stats_room.build(context, topics.system))
         storing = store_room.build(context, store, topics)
         offsets = group_room.build(context, tables)
-        auth = auth_room.build(context, self.accounts)
+        auth = auth_room.build(context, self.user_table)
         overload = overload_room.build(context)
         schedule = schedule_room.build(context, store, topics, storing.sync_replication)
         client = client_room.build(
@@ -256,7 +256,7 @@ class Broker:
             self._dump_on_stop(),
             self.mappings.table,
             (self.mappings.version_counter, self.mappings.version_timestamp),
-            self.accounts.users,
+            self.user_table.users,
         )
 
     def _dump_on_stop(self) -> ServiceState:
@@ -318,7 +318,7 @@ class Broker:
     @property
     def registered(self) -> bool:
         """True if the name server lists it: it runs and is not about to stop."""
-        return self.running and not self.request_pools.leaving
+        return self.running and not self.request_pools.shutting_down
 
     def start(self) -> None:
         """Start after `stop`, with the stored messages."""
@@ -360,7 +360,7 @@ class Broker:
 
     def _configured(self) -> None:
         """Apply a change of configuration keys. Raises ConfigError if the request pools refuse it."""
-        self.request_pools.configured()
+        self.request_pools.apply_config()
         for room in self._rooms:
             for configured in room.listeners.configured:
                 configured()

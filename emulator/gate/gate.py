@@ -127,7 +127,7 @@ class Gate:
         """Reply with a refusal to an operation that is not carried out."""
         self.run(partial(self._refuse, node, call, operation, refusal))
 
-    def refused(
+    def record_refusal(
         self, node: str, client: str, label: str, request: RawRequest, *, outcome: EngineError | Rejection
     ) -> None:
         """Write to the journal a request that a protocol layer refused on its own.
@@ -136,7 +136,7 @@ class Gate:
         """
         self._journal.refused(self._scheduler.now_ms, node, client, label, request=request, outcome=outcome)
 
-    def served(self, node: str, client: str, label: str, request: RawRequest) -> None:
+    def record_success(self, node: str, client: str, label: str, request: RawRequest) -> None:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
         self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
 

@@ -5,7 +5,7 @@ Source: PopMessageProcessor (5.3.3).
 
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..filter.message_filter import (
     SQL92,
@@ -57,7 +57,7 @@ class PopService:
         scheduler: Scheduler,
         random: RandomStream,
         tables: BrokerTables,
-        clients: Clients,
+        clients: ClientRegistry,
         positions: PopPositions,
         reader: QueueReader,
         orders: Orders,

@@ -6,7 +6,7 @@ from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
 from ..operations.consume import Notification, PopMessage
 from ..pull.queue_reader import QueueReader
@@ -41,7 +41,7 @@ class PopRoom(Room):
 
 
 def build(
-    context: BrokerContext, tables: BrokerTables, *, records: PopRecords, clients: Clients, reader: QueueReader
+    context: BrokerContext, tables: BrokerTables, *, records: PopRecords, clients: ClientRegistry, reader: QueueReader
 ) -> PopRoom:
     """Build the room."""
     config, clock, gate = context.config, context.clock, context.gate

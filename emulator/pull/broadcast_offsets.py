@@ -6,7 +6,7 @@ the group name with the suffix `@broadcast`. Source: BroadcastOffsetManager (5.3
 
 from dataclasses import field
 
-from ..client.client_registry import BROADCASTING, Clients
+from ..client.client_registry import BROADCASTING, ClientRegistry
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.offset_table import OffsetTable
@@ -30,7 +30,9 @@ class _Reader:
 class BroadcastOffsets:
     """The broadcasting clients of one broker, by topic and group."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, clients: Clients, offsets: OffsetTable) -> None:
+    def __init__(
+        self, config: BrokerConfig, scheduler: Scheduler, clients: ClientRegistry, offsets: OffsetTable
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._clients = clients

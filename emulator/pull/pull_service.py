@@ -5,7 +5,7 @@ Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
 
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
-from ..client.client_registry import ACTIVELY, BROADCASTING, Clients
+from ..client.client_registry import ACTIVELY, BROADCASTING, ClientRegistry
 from ..config import BrokerConfig, EmulationConfig
 from ..filter.filter_table import RetryFilter
 from ..filter.message_filter import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
@@ -53,7 +53,7 @@ class PullService:
         emulation: EmulationConfig,
         scheduler: Scheduler,
         tables: BrokerTables,
-        clients: Clients,
+        clients: ClientRegistry,
         reader: QueueReader,
         complete: Complete,
     ) -> None:

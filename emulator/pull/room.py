@@ -6,7 +6,7 @@ from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
 from ..store.compaction import Compaction
 from .cold_data import ColdData
@@ -24,7 +24,7 @@ class PullRoom(Room):
     slow_readers: SlowReaders
 
 
-def build(context: BrokerContext, tables: BrokerTables, clients: Clients) -> PullRoom:
+def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry) -> PullRoom:
     """Build the room."""
     config, clock, store = context.config, context.clock, tables.store
     slow_readers = SlowReaders(config, clock, tables.groups)

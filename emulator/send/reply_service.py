@@ -9,8 +9,8 @@ from functools import partial
 
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
-from ..client.client_registry import Clients
-from ..client.server_requests import ClientQuestions
+from ..client.client_registry import ClientRegistry
+from ..client.server_requests import ServerRequests
 from ..config import BrokerConfig
 from ..gate.effects import PushReplyMessage
 from ..gate.gate import Call
@@ -39,8 +39,8 @@ class ReplyService:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        clients: Clients,
-        questions: ClientQuestions,
+        clients: ClientRegistry,
+        server_requests: ServerRequests,
         place: Place,
         complete: Complete,
     ) -> None:
@@ -48,7 +48,7 @@ class ReplyService:
         self._scheduler = scheduler
         self._store = store
         self._clients = clients
-        self._questions = questions
+        self._server_requests = server_requests
         self._place = place
         self._complete = complete
 
@@ -67,13 +67,15 @@ class ReplyService:
         if channel is None:
             return self._stored(message, f"push reply message fail, channel of <{client}> not found.")
 
-        def told(answer: ClientResponded | None) -> None:
-            arrived = answer is not None and answer.code == ResponseCode.SUCCESS
+        def on_push_response(response: ClientResponded | None) -> None:
+            arrived = response is not None and response.code == ResponseCode.SUCCESS
             problem = None if arrived else f"push reply message to {client}fail."
             self._complete(call, operation, self._stored(message, problem))
 
         push = partial(self._push, sent, message)
-        self._questions.ask(channel, push, "push of a reply", client, timeout_ms=PUSH_TIMEOUT_MS, then=told)
+        self._server_requests.send(
+            channel, push, "push of a reply", client, timeout_ms=PUSH_TIMEOUT_MS, on_response=on_push_response
+        )
         return PARKED
 
     def _message(self, sent: SendMessage, queue_id: int) -> MessageToStore:

@@ -5,7 +5,7 @@ from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
 from ..client.room import ClientRoom
 from ..group.broker_tables import BrokerTables
-from ..overload.request_pools import RequestPools
+from ..overload.request_pools import BrokerRequestPools
 from ..schedule.recall_service import RecallService
 from ..store.room import StoreRoom
 from ..transaction.transaction_service import TransactionService
@@ -19,7 +19,7 @@ def build(
     tables: BrokerTables,
     *,
     storing: StoreRoom,
-    request_pools: RequestPools,
+    request_pools: BrokerRequestPools,
     recall: RecallService,
     client: ClientRoom,
 ) -> Room:
@@ -49,7 +49,7 @@ def build(
         scheduler=context.clock,
         store=store,
         clients=client.clients,
-        questions=client.questions,
+        server_requests=client.server_requests,
         place=sends.place,
         complete=context.complete,
     )

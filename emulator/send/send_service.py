@@ -21,7 +21,7 @@ from ..message.message import MessageToStore, StoredPosition
 from ..operations.base import Parked, Result
 from ..operations.send import SendMessage, SendResult, WholeBatchSendResult
 from ..operations.topics import TopicConfig
-from ..overload.request_pools import RequestPools
+from ..overload.request_pools import BrokerRequestPools
 from ..schedule.delay_levels import delay_level
 from ..store.message_store import MessageStore
 from ..store.refusals import refuse_to_store
@@ -55,7 +55,7 @@ class SendService:
         transient_store_pool: TransientStorePool,
         random: RandomStream,
         hooks: SendHooks,
-        request_pools: RequestPools,
+        request_pools: BrokerRequestPools,
         sync_replication: SyncReplication,
     ) -> None:
         self._config = config
@@ -79,7 +79,7 @@ class SendService:
         """
         if not operation.through_proxy:
             self._transient_store_pool.refuse_to_send()
-        elif self._request_pools.on:
+        elif self._request_pools.is_active:
             self._request_pools.refuse_to_store()
         queue_id = self.place(call, operation)
         sent = (self._send_batch if operation.batch else self._send_single)(operation, queue_id)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
-from ..auth.policies import Action, Decision, Entry, Policy, PolicyType, Resource, Rights
+from ..auth.policies import Acl, Action, Decision, Policy, PolicyEntry, PolicyType, Resource
 from ..auth.user_table import User, UserStatus, UserType
 from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..config.keys import Config, camel_case
@@ -193,32 +193,30 @@ def _mapping(form: Form) -> QueueMapping:
 
 def _user_form(user: User) -> Form:
     form = {"username": user.username, "password": user.password, "type": user.user_type.value}
-    rights = user.rights
-    policies = (
-        None if rights is None else [[each.kind.value, *map(_entry_form, each.entries)] for each in rights.policies]
-    )
+    acl = user.acl
+    policies = None if acl is None else [[each.kind.value, *map(_entry_form, each.entries)] for each in acl.policies]
     return {**form, "status": user.status.value, **({} if policies is None else {"rights": policies})}
 
 
-def _entry_form(entry: Entry) -> list[Any]:
+def _entry_form(entry: PolicyEntry) -> list[Any]:
     actions = [action.value for action in entry.actions]
     return [entry.resource.key, actions, list(entry.sources), entry.decision.value]
 
 
 def _user(form: Form) -> User:
     policies = form.get("rights")
-    rights = None
+    acl = None
     if policies is not None:
-        rights = Rights(tuple(Policy(PolicyType(kind), tuple(map(_entry, entries))) for kind, *entries in policies))
-    return User(form["username"], form["password"], UserType(form["type"]), UserStatus(form["status"]), rights)
+        acl = Acl(tuple(Policy(PolicyType(kind), tuple(map(_entry, entries))) for kind, *entries in policies))
+    return User(form["username"], form["password"], UserType(form["type"]), UserStatus(form["status"]), acl)
 
 
-def _entry(form: list[Any]) -> Entry:
+def _entry(form: list[Any]) -> PolicyEntry:
     key, actions, sources, decision = form
     resource = Resource.parse(key)
     if resource is None:
         raise ValueError(f"{key} is no resource")
-    return Entry(resource, tuple(map(Action, actions)), tuple(sources), Decision(decision))
+    return PolicyEntry(resource, tuple(map(Action, actions)), tuple(sources), Decision(decision))
 
 
 def _group_form(group: GroupConfig) -> Form:

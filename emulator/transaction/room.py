@@ -6,7 +6,7 @@ from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import Listeners
 from ..assembly.room import Room
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
 from ..message.names import HALF_TOPIC, OP_HALF_TOPIC
 from ..store.sync_replication import SyncReplication
@@ -24,7 +24,7 @@ class TransactionRoom(Room):
 
 
 def build(
-    context: BrokerContext, tables: BrokerTables, clients: Clients, sync_replication: SyncReplication
+    context: BrokerContext, tables: BrokerTables, clients: ClientRegistry, sync_replication: SyncReplication
 ) -> TransactionRoom:
     """Build the room."""
     config, store = context.config, tables.store
@@ -37,7 +37,7 @@ def build(
         scheduler=context.duties,
         tables=tables,
         op_log=op_log,
-        find_producer=clients.available_channel,
+        find_producer=clients.next_producer_channel,
         push=context.push,
     )
     return TransactionRoom(

@@ -23,7 +23,7 @@ from ..rules.status import Refusal, proxy_exception
 from .rpc_call import ServerCall
 
 if TYPE_CHECKING:
-    from rocketmq_testkit.emulator.auth.user_table import Accounts
+    from rocketmq_testkit.emulator.auth.user_table import UserTable
     from rocketmq_testkit.emulator.cluster.broker import Broker
     from rocketmq_testkit.emulator.operations.groups import GroupConfig
     from rocketmq_testkit.emulator.operations.topics import TopicConfig
@@ -67,9 +67,9 @@ class Routes:
         """Running brokers with id 0, sorted by name."""
         return [broker for broker in self._masters if broker.running]
 
-    def accounts(self) -> "Accounts | None":
+    def user_table(self) -> "UserTable | None":
         """Return the users of the first running broker, None if no broker runs."""
-        return next((broker.accounts for broker in self.masters), None)
+        return next((broker.user_table for broker in self.masters), None)
 
     def named(self, broker_name: str) -> "Broker":
         """Return the master with that name, else the first master.

@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.record_run import concatenate
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
@@ -102,7 +102,7 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.PULL_MESSAGE,
     header=PullMessageRequestHeader,
     rights=to_consume(Action.SUB),
-    pool=Pool.PULL,
+    pool=BrokerPool.PULL,
     answer=_answer,
     refuse=_refusal,
 )
@@ -110,7 +110,7 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.LITE_PULL_MESSAGE,
     header=PullMessageRequestHeader,
     rights=no_rights,
-    pool=Pool.LITE_PULL,
+    pool=BrokerPool.LITE_PULL,
     answer=_answer,
     refuse=_refusal,
 )
@@ -132,7 +132,10 @@ def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: byt
 
 
 @TABLE.processor(
-    RequestCode.CONSUMER_SEND_MSG_BACK, header=ConsumerSendMsgBackRequestHeader, rights=to_send_back, pool=Pool.SEND
+    RequestCode.CONSUMER_SEND_MSG_BACK,
+    header=ConsumerSendMsgBackRequestHeader,
+    rights=to_send_back,
+    pool=BrokerPool.SEND,
 )
 def send_message_back(call: RemotingCall, header: ConsumerSendMsgBackRequestHeader, body: bytes) -> SendMessageBack:
     """Translate a send-back. Versions below 121 (3.4.9) cannot set the maximum number of retries."""

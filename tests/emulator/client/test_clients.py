@@ -195,11 +195,11 @@ def test_producer_channels_take_turns(world: World) -> None:
         call = DirectCall(world.channels[client])
         world.engine.gate.submit(world.broker, call, Heartbeat(client, ["PG"], []))
     clients = world.broker.clients
-    seen = {clients.available_channel("PG") for _ in range(4)}
+    seen = {clients.next_producer_channel("PG") for _ in range(4)}
     assert seen == {world.channels["p"], world.channels["q"]}
     world.channels["p"].active = False
-    assert {clients.available_channel("PG") for _ in range(4)} == {world.channels["q"]}
-    assert clients.available_channel("nobody") is None
+    assert {clients.next_producer_channel("PG") for _ in range(4)} == {world.channels["q"]}
+    assert clients.next_producer_channel("nobody") is None
 
 
 def test_a_lock_of_nobody_runs_out_in_a_jump(world: World) -> None:
@@ -207,7 +207,7 @@ def test_a_lock_of_nobody_runs_out_in_a_jump(world: World) -> None:
     queue = MessageQueue("T", "broker-a", 0)
     world.engine.ask(world.broker, LockBatchMq("G", "gone", [queue]))
     world.heartbeat("b", topics={"T": "*"})
-    world.engine.excuse_clients(60_001)
+    world.engine.extend_client_leases(60_001)
     world.advance(60_001)
     assert world.engine.ask(world.broker, LockBatchMq("G", "b", [queue])) == LockBatchResult([queue])
 
@@ -218,7 +218,7 @@ def test_a_jump_of_the_clock_is_not_held_against_clients(world: World) -> None:
     world.heartbeat("a", topics={"T": "*"})
     world.engine.ask(world.broker, LockBatchMq("G", "a", [queue]))
     world.advance(30_000)
-    world.engine.excuse_clients(3_600_000)
+    world.engine.extend_client_leases(3_600_000)
     world.advance(3_600_000)
     assert world.broker.clients.consumers["G"].client_ids() == ["a"]
     granted = world.engine.ask(world.broker, LockBatchMq("G", "b", [queue]))
@@ -236,9 +236,9 @@ def test_a_producer_that_is_connected_is_found_among_many_that_are_not(world: Wo
     for left in range(5):
         for number, channel in enumerate(channels):
             channel.active = number == left
-        assert [clients.available_channel("PG") for _ in range(5)] == 5 * [channels[left]]
+        assert [clients.next_producer_channel("PG") for _ in range(5)] == 5 * [channels[left]]
     channels[left].active = False
-    assert clients.available_channel("PG") is None
+    assert clients.next_producer_channel("PG") is None
 
 
 def test_a_silent_client_is_forgotten_at_the_first_scan_after_its_timeout(world: World) -> None:

@@ -192,7 +192,7 @@ WIRING = frozenset(
     }
 )
 SAVED = frozenset(  # see BrokerState
-    {"config", "topics", "groups", "offsets", "store", "pop_records", "_request_modes", "mappings", "accounts"}
+    {"config", "topics", "groups", "offsets", "store", "pop_records", "_request_modes", "mappings", "user_table"}
 )
 
 

@@ -46,7 +46,7 @@ def test_a_closed_connection_leaves_its_groups_and_no_others(world: World) -> No
     assert {name: list(members) for name, members in clients.producers.items()} == {"P": ["other"], "Q": ["other"]}
     assert (clients.is_consumer("G", "a"), clients.is_consumer("G", "b")) == (False, True)
     assert (clients.producer_channel("a"), clients.producer_channel("b")) == (None, other)
-    assert clients.available_channel("P") is other
+    assert clients.next_producer_channel("P") is other
 
 
 def test_a_client_is_there_as_long_as_one_of_its_connections(world: World) -> None:
@@ -64,7 +64,7 @@ def test_a_client_is_there_as_long_as_one_of_its_connections(world: World) -> No
     world.engine.ask(world.broker, UnregisterClient("a", "P", "G"), other)
     assert not clients.is_consumer("G", "a")
     assert clients.producer_channel("a") is None
-    assert clients.available_channel("P") is None
+    assert clients.next_producer_channel("P") is None
 
 
 def test_a_connection_that_calls_itself_otherwise_is_another_client(world: World) -> None:
