@@ -67,7 +67,7 @@ class KeyIndex:
                     self.last_timestamp, self.last_physical_offset = parts.store_timestamp, position
             self._next = position + len(record)
 
-    def configured(self) -> None:
+    def apply_config(self) -> None:
         """Apply a change of `messageIndexEnable`; messages stored before are indexed according to the old value."""
         if self._enabled != self._config.message_index_enable:
             self.catch_up()

@@ -11,9 +11,9 @@ from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.offsets import ResetOffset, ResetOffsetResult
-from ..pop.consumer_order_info import Orders, Place
-from ..pop.pop_inflight_counter import PopInFlight
-from ..pop.pop_kv_service import PopConsumer
+from ..pop.consumer_order_info import GroupQueue, OrderInfoTable
+from ..pop.pop_inflight_counter import PopInflightCounter
+from ..pop.pop_kv_service import PopKvService
 
 
 class OffsetResets:
@@ -25,9 +25,9 @@ class OffsetResets:
         config: BrokerConfig,
         tables: BrokerTables,
         client_resets: ClientSideResets,
-        orders: Orders,
-        in_flight: PopInFlight,
-        consumer: PopConsumer | None,
+        orders: OrderInfoTable,
+        in_flight: PopInflightCounter,
+        kv_service: PopKvService | None,
     ) -> None:
         self._config = config
         self._store = tables.store
@@ -37,7 +37,7 @@ class OffsetResets:
         self._client_resets = client_resets
         self._orders = orders
         self._in_flight = in_flight
-        self._consumer = consumer
+        self._kv_service = kv_service
 
     @handles(ResetOffset)
     def reset(self, call: Call, operation: ResetOffset) -> ResetOffsetResult:
@@ -76,11 +76,11 @@ class OffsetResets:
             self._clear((topic, group, queue_id))
         return ResetOffsetResult(topic, self._config.broker_name, wanted)
 
-    def _clear(self, place: Place) -> None:
+    def _clear(self, group_queue: GroupQueue) -> None:
         """Discard what pops know about the messages of a queue."""
-        topic, group, _ = place
-        self._orders.clear(place)
-        self._in_flight.clear(place)
-        if self._consumer is not None and self._config.pop_consumer_kv_service_enable:
-            self._consumer.clear(place)
+        topic, group, _ = group_queue
+        self._orders.clear(group_queue)
+        self._in_flight.clear(group_queue)
+        if self._kv_service is not None and self._config.pop_consumer_kv_service_enable:
+            self._kv_service.clear(group_queue)
             self._offsets.delete_pull_offsets(group, topic)

@@ -11,7 +11,7 @@ from ..client.room import ClientRoom
 from ..group.broker_tables import BrokerTables
 from ..overload.request_pools import BrokerRequestPools
 from ..pop.room import PopRoom
-from ..pull.slow_group_guard import SlowReaders
+from ..pull.slow_group_guard import SlowGroupGuard
 from ..schedule.timer_service import TimerService
 from ..static_topic.queue_mappings import QueueMappings
 from .broker_requests import BrokerAdministration
@@ -37,7 +37,7 @@ def build(  # noqa: PLR0913 - administration reaches every room
     request_pools: BrokerRequestPools,
     timers: TimerService,
     client: ClientRoom,
-    slow_readers: SlowReaders,
+    slow_group_guard: SlowGroupGuard,
     pop: PopRoom,
     config_changed: Callable[[], None],
 ) -> AdminRoom:
@@ -51,7 +51,7 @@ def build(  # noqa: PLR0913 - administration reaches every room
         tables=tables,
         orders=pop.orders,
         in_flight=pop.in_flight,
-        slow_readers=slow_readers,
+        slow_group_guard=slow_group_guard,
         timer_metrics=timers.metrics,
         mappings=mappings,
     )
@@ -61,7 +61,7 @@ def build(  # noqa: PLR0913 - administration reaches every room
         clients=clients,
         orders=pop.orders,
         in_flight=pop.in_flight,
-        slow_readers=slow_readers,
+        slow_group_guard=slow_group_guard,
         mappings=mappings,
     )
     broker_requests = BrokerAdministration(
@@ -78,7 +78,7 @@ def build(  # noqa: PLR0913 - administration reaches every room
         client_resets=client.resets,
         orders=pop.orders,
         in_flight=pop.in_flight,
-        consumer=pop.consumer,
+        kv_service=pop.kv_service,
     )
     consumption = Consumption(
         config=config,
@@ -90,5 +90,5 @@ def build(  # noqa: PLR0913 - administration reaches every room
     return AdminRoom(
         views=views,
         handlers=handlers_of(topic_requests, group_requests, broker_requests, resets, consumption, views, tools),
-        listeners=Listeners(configured=[views.index.configured]),
+        listeners=Listeners(config_changed=[views.index.apply_config]),
     )

@@ -47,9 +47,9 @@ from ..operations.topics import (
     TopicsResult,
     TopicStatsResult,
 )
-from ..pop.consumer_order_info import Orders
-from ..pop.pop_inflight_counter import PopInFlight
-from ..pull.slow_group_guard import SlowReaders
+from ..pop.consumer_order_info import OrderInfoTable
+from ..pop.pop_inflight_counter import PopInflightCounter
+from ..pull.slow_group_guard import SlowGroupGuard
 from ..schedule.timer_metrics import TimerMetrics
 from ..static_topic.queue_mappings import QueueMappings
 
@@ -62,9 +62,9 @@ class TopicAdministration:
         *,
         config: BrokerConfig,
         tables: BrokerTables,
-        orders: Orders,
-        in_flight: PopInFlight,
-        slow_readers: SlowReaders,
+        orders: OrderInfoTable,
+        in_flight: PopInflightCounter,
+        slow_group_guard: SlowGroupGuard,
         timer_metrics: TimerMetrics,
         mappings: QueueMappings,
     ) -> None:
@@ -74,7 +74,7 @@ class TopicAdministration:
         self._offsets = tables.offsets
         self._orders = orders
         self._in_flight = in_flight
-        self._slow_readers = slow_readers
+        self._slow_group_guard = slow_group_guard
         self._timer_metrics = timer_metrics
         self._mappings = mappings
 
@@ -122,10 +122,10 @@ class TopicAdministration:
             self._offsets.delete_topic(name)
             self._store.delete_topic(name)
             self._store.stats.by_name.delete_topic(name)
-            self._timer_metrics.forget(name)
+            self._timer_metrics.delete(name)
             self._orders.delete_topic(name)
             self._in_flight.delete_topic(name)
-            self._slow_readers.delete_topic(name)
+            self._slow_group_guard.delete_topic(name)
         return Done()
 
     @handles(GetTopicConfig)
@@ -179,9 +179,9 @@ class GroupAdministration:
         config: BrokerConfig,
         tables: BrokerTables,
         clients: ClientRegistry,
-        orders: Orders,
-        in_flight: PopInFlight,
-        slow_readers: SlowReaders,
+        orders: OrderInfoTable,
+        in_flight: PopInflightCounter,
+        slow_group_guard: SlowGroupGuard,
         mappings: QueueMappings,
     ) -> None:
         self._config = config
@@ -193,7 +193,7 @@ class GroupAdministration:
         self._offsets = tables.offsets
         self._orders = orders
         self._in_flight = in_flight
-        self._slow_readers = slow_readers
+        self._slow_group_guard = slow_group_guard
 
     @handles(CreateGroup)
     def create(self, call: Call, operation: CreateGroup) -> Done:
@@ -220,7 +220,7 @@ class GroupAdministration:
         self._orders.delete_group(operation.group)
         self._in_flight.delete_group(operation.group)
         self._store.stats.by_name.delete_group(operation.group)
-        self._slow_readers.delete_group(operation.group)
+        self._slow_group_guard.delete_group(operation.group)
         return Done()
 
     @handles(GetGroup)

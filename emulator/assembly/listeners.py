@@ -37,7 +37,7 @@ class Listeners:
     """By topic, a function called after each append to it with queue id, offset and properties."""
     full_files: Sequence[Callable[[], None]] = ()
     """Called each time a segment of the log becomes full."""
-    configured: Sequence[Callable[[], None]] = ()
+    config_changed: Sequence[Callable[[], None]] = ()
     """Called after configuration keys have changed."""
     channel_closed: Sequence[Callable[[str], None]] = ()
     """Called with the id of a channel whose waiting requests must be dropped if they are no longer active."""

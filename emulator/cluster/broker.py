@@ -173,9 +173,9 @@ class Broker:
             request_pools=overload.request_pools,
             timers=schedule.timers,
             client=client,
-            slow_readers=pull.slow_readers,
+            slow_group_guard=pull.slow_group_guard,
             pop=pop,
-            config_changed=self._configured,
+            config_changed=self._apply_config,
         )
         self._rooms: list[Room] = [
             *(storing, offsets, auth, overload, schedule, client, transaction, send, pull, pop, static_topic, admin)
@@ -200,7 +200,7 @@ class Broker:
         self.pulls = pull.pulls
         self.pops, self.notifications, self.revive = pop.pops, pop.notifications, pop.revive
         self.orders, self.pop_in_flight = pop.orders, pop.in_flight
-        self.pop_buffer, self.pop_consumer = pop.buffer, pop.consumer
+        self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service
         self.views = admin.views
 
     def _choose_handlers(self) -> None:
@@ -358,12 +358,12 @@ class Broker:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"The broker[{broker_name}] is not there")
         return broker.execute(call, operation)
 
-    def _configured(self) -> None:
+    def _apply_config(self) -> None:
         """Apply a change of configuration keys. Raises ConfigError if the request pools refuse it."""
         self.request_pools.apply_config()
         for room in self._rooms:
-            for configured in room.listeners.configured:
-                configured()
+            for config_changed in room.listeners.config_changed:
+                config_changed()
         self._on_configured()
 
     def _drop_waiting(self, channel: Channel) -> None:

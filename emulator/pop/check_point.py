@@ -77,7 +77,7 @@ class CheckPoint:
         """True if the check point was re-put once for each interval of RE_PUT_INTERVALS_S."""
         return self.re_put_times >= len(RE_PUT_INTERVALS_S)
 
-    def again(self, offset: int) -> "CheckPoint":
+    def retry_of(self, offset: int) -> "CheckPoint":
         """Return the check point that retries one message later, after its copy could not be stored."""
         interval_s = RE_PUT_INTERVALS_S[min(self.re_put_times, len(RE_PUT_INTERVALS_S) - 1)]
         return CheckPoint(

@@ -14,24 +14,24 @@ from ..message.message import MessageToStore, StoredPosition
 from ..message.names import is_retry, pop_retry_topic
 from ..schedule.delay_levels import delay_level
 
-Redelivered = Callable[[str, str], None]
+OnRedelivered = Callable[[str, str], None]
 
 
-class Redelivery:
-    """Stores the copies of one broker; `redelivered` is called with topic and group of each."""
+class PopRetryWriter:
+    """Stores the copies of one broker; `on_redelivered` is called with topic and group of each."""
 
     def __init__(
         self,
         *,
         config: BrokerConfig,
         tables: BrokerTables,
-        redelivered: Redelivered,
+        on_redelivered: OnRedelivered,
     ) -> None:
         self._config = config
         self._store = tables.store
         self._topics = tables.topics
         self._offsets = tables.offsets
-        self._redelivered = redelivered
+        self._on_redelivered = on_redelivered
 
     def put(self, topic: str, group: str, queue_id: int, offset: int, *, pop_time: int) -> bool:
         """Store a copy of one message. Returns False if it cannot be stored; a deleted message counts as done."""
@@ -60,7 +60,7 @@ class Redelivery:
         )
         if not self._stored(message):
             return False
-        self._redelivered(topic, group)
+        self._on_redelivered(topic, group)
         return True
 
     def _stored(self, message: MessageToStore) -> bool:

@@ -16,7 +16,7 @@ from ..store.compaction import CompactedQueue, Compaction, with_position
 from ..store.consume_queue import BatchConsumeQueue, ConsumeQueue
 from ..store.message_store import MessageStore
 from ..topic.topic_table import TopicTable
-from .slow_group_guard import SlowReaders
+from .slow_group_guard import SlowGroupGuard
 
 _UNIT_BYTES = 20
 _TRANSFER_BYTES_MAX = 128 * 1024 * 1024
@@ -54,7 +54,7 @@ class _Found:
         self._physical_offsets.append(physical_offset)
         self.size += len(record)
 
-    def hand_over(self, read: Read) -> None:
+    def move_to(self, read: Read) -> None:
         read.records, read.size = self.records, self.size
         read.offsets, read.physical_offsets = self._offsets, self._physical_offsets
 
@@ -69,10 +69,10 @@ class QueueReader:
         store: MessageStore,
         topics: TopicTable,
         compaction: Compaction,
-        slow_readers: SlowReaders,
+        slow_group_guard: SlowGroupGuard,
     ) -> None:
         self._config = config
-        self._slow_readers = slow_readers
+        self._slow_group_guard = slow_group_guard
         self._store = store
         self._compaction = compaction
         self._compacted: Collection[str] = topics.compacted
@@ -116,7 +116,7 @@ class QueueReader:
         self._store.stats.count_read(topic, group, len(read.records), read.size, self._store.now_ms)
         return read
 
-    def given(self, topic: str, group: str, queue_id: int) -> None:
+    def count_delivery(self, topic: str, group: str, queue_id: int) -> None:
         """Count a request for a queue (-1: any) that returned messages."""
         self._store.stats.by_name.note_read_queue(topic, group, queue_id)
 
@@ -132,10 +132,10 @@ class QueueReader:
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
         if offset < low:
             return Read(PullStatus.OFFSET_TOO_SMALL, low, low, high)
-        noted = bool(group) and self._slow_readers.watched
+        noted = bool(group) and self._slow_group_guard.enabled
         if offset == high:
             if noted:
-                self._slow_readers.note(group, topic, queue_id, 0)
+                self._slow_group_guard.record(group, topic, queue_id, 0)
             return Read(PullStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
         if offset > high:
             return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
@@ -153,8 +153,8 @@ class QueueReader:
         if read.records:
             read.status = PullStatus.FOUND
         if noted:
-            behind = self.left_behind(topic, queue_id, read.next_offset - 1)
-            self._slow_readers.note(group, topic, queue_id, behind)
+            behind = self.lag_bytes(topic, queue_id, read.next_offset - 1)
+            self._slow_group_guard.record(group, topic, queue_id, behind)
         return read
 
     def _bounds(self, max_count: int) -> tuple[int, int]:
@@ -189,7 +189,7 @@ class QueueReader:
                 physical_offset,
             )
             read.next_offset = entry.offset + 1
-        found.hand_over(read)
+        found.move_to(read)
         return read
 
     def _take(self, queue: ConsumeQueue, read: Read, first: int, stop: int, bytes_max: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
@@ -201,9 +201,9 @@ class QueueReader:
             stop = first + max(within, 1)
             sizes = queue.sizes[first:stop]
             total = sum(sizes)
-        places = queue.physical[first:stop]
-        read.records, read.size = self._store.log.read_ascending(places, sizes, total), total
-        read.offsets, read.physical_offsets = range(queue.first + first, queue.first + stop), places
+        physical_offsets = queue.physical[first:stop]
+        read.records, read.size = self._store.log.read_ascending(physical_offsets, sizes, total), total
+        read.offsets, read.physical_offsets = range(queue.first + first, queue.first + stop), physical_offsets
         read.next_offset = queue.first + max(first, stop)
 
     def _read_filtered(  # noqa: PLR0917 - once per read; keywords would cost time
@@ -232,7 +232,7 @@ class QueueReader:
                 continue
             found.add(record, low + index, physical[index])
             read.next_offset = low + index + 1
-        found.hand_over(read)
+        found.move_to(read)
 
     def _read_batches(  # noqa: PLR0917 - once per read; keywords would cost time
         self,
@@ -259,9 +259,9 @@ class QueueReader:
                 found.add(record, at, physical_offset)
                 count += end - at
             read.next_offset = at = end
-        found.hand_over(read)
+        found.move_to(read)
 
-    def left_behind(self, topic: str, queue_id: int, offset: int) -> int:
+    def lag_bytes(self, topic: str, queue_id: int, offset: int) -> int:
         """Return the number of log bytes after the start of a message; the log's end offset if it is not stored."""
         queue = self._store.queues.get((topic, queue_id))
         end = self._store.log.max_offset

@@ -25,9 +25,9 @@ from ..message.names import HALF_TOPIC, SCHEDULE_TOPIC
 from ..operations.timers import DelayOffsetsResult, GetAllDelayOffset
 from ..store.message_store import MessageStore
 
-AGAIN_MS = 100
+RETRY_PAUSE_MS = 100
 """Pause before a level retries a message that could not be stored."""
-FIRST_LOOK_MS = 1000
+FIRST_CHECK_MS = 1000
 """Time of the first check after the start of the broker (ScheduleMessageService.FIRST_DELAY_TIME)."""
 VERSION_STEP = 200
 """The version of the offsets increases every this many checks (BrokerConfig.delayOffsetUpdateVersionStep)."""
@@ -93,11 +93,11 @@ class DelayService:
         self._emulation = emulation
         self._scheduler = scheduler
         self._store = store
-        self._first_look_ms = scheduler.now_ms + FIRST_LOOK_MS
+        self._first_check_ms = scheduler.now_ms + FIRST_CHECK_MS
         self._timers: dict[int, Timer] = {}
         self._copied: tuple[int, int] = (0, scheduler.now_ms)
         """Version and time of the offsets that a slave has copied."""
-        self._looked_from: dict[int, int] = {}
+        self._checked_since_ms: dict[int, int] = {}
         """Level -> time of its first check after its queue existed (ms)."""
 
     def restore(self, state: Mapping[int, int]) -> None:
@@ -106,9 +106,9 @@ class DelayService:
         for level in range(1, len(self.delays_ms) + 1):
             queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
             if queue is not None:
-                self._looked_from[level] = self._first_look_ms
+                self._checked_since_ms[level] = self._first_check_ms
                 if self.offsets.get(level, 0) < queue.max_offset:
-                    self._look_at(level, 0)
+                    self._schedule_check(level, 0)
 
     def dump_on_stop(self) -> Mapping[int, int]:
         """Return the offsets as a graceful shutdown writes them."""
@@ -131,43 +131,43 @@ class DelayService:
             message.properties[props.DELAY] = str(level)
         message.redirect(SCHEDULE_TOPIC, level - 1)
         message.tags_code = due_ms = long_sum(self._scheduler.now_ms, self.delays_ms[level - 1])
-        self._looked_from.setdefault(level, self._next_look_ms(self._scheduler.now_ms))
+        self._checked_since_ms.setdefault(level, self._next_check_ms(self._scheduler.now_ms))
         if level not in self._timers:
-            self._look_at(level, due_ms)
+            self._schedule_check(level, due_ms)
 
     def copy_from(self, other: "DelayService") -> None:
         """Copy the offsets of the master to this slave, which delivers nothing itself, and write the file."""
-        told = other.offsets_told()
-        self.offsets.update(told.offsets)
-        self._copied = told.version, told.changed_ms
+        copied = other.checked_offsets()
+        self.offsets.update(copied.offsets)
+        self._copied = copied.version, copied.changed_ms
 
     @handles(GetAllDelayOffset)
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
         """Return the delivered offset of each level; a slave returns the offsets that it has copied."""
         if self._store.is_slave:
             return DelayOffsetsResult(dict(self.offsets), *self._copied)
-        return self.offsets_told()
+        return self.checked_offsets()
 
-    def offsets_told(self) -> DelayOffsetsResult:
+    def checked_offsets(self) -> DelayOffsetsResult:
         """Return the delivered offset of each level that was checked since it has had a message."""
         now, period = self._scheduler.now_ms, self._emulation.delay_level_check_interval
-        looked = {level: from_ms for level, from_ms in self._looked_from.items() if from_ms <= now}
-        version = sum((now - from_ms) // period + 1 for from_ms in looked.values()) // VERSION_STEP
-        start_ms = self._first_look_ms - FIRST_LOOK_MS
+        checked = {level: from_ms for level, from_ms in self._checked_since_ms.items() if from_ms <= now}
+        version = sum((now - from_ms) // period + 1 for from_ms in checked.values()) // VERSION_STEP
+        start_ms = self._first_check_ms - FIRST_CHECK_MS
         changed_ms = now - (now - start_ms) % period if version else start_ms
-        return DelayOffsetsResult({level: self.offsets.get(level, 0) for level in sorted(looked)}, version, changed_ms)
+        return DelayOffsetsResult({level: self.offsets.get(level, 0) for level in sorted(checked)}, version, changed_ms)
 
-    def _next_look_ms(self, at_ms: int) -> int:
+    def _next_check_ms(self, at_ms: int) -> int:
         """Return the time of the first check at or after a time."""
         period = self._emulation.delay_level_check_interval
-        return self._first_look_ms + max(-(-(at_ms - self._first_look_ms) // period), 0) * period
+        return self._first_check_ms + max(-(-(at_ms - self._first_check_ms) // period), 0) * period
 
-    def _look_at(self, level: int, due_ms: int) -> None:
+    def _schedule_check(self, level: int, due_ms: int) -> None:
         self._timers[level] = self._scheduler.call_at(
-            self._next_look_ms(due_ms), lambda: self._look(level), "delay level", f"level {level}"
+            self._next_check_ms(due_ms), lambda: self._check(level), "delay level", f"level {level}"
         )
 
-    def _look(self, level: int) -> None:
+    def _check(self, level: int) -> None:
         """Deliver the due messages at the head of a level."""
         del self._timers[level]
         queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
@@ -177,10 +177,10 @@ class DelayService:
         while offset < queue.max_offset:
             due_ms = queue.unit(offset)[2]
             if due_ms > self._scheduler.now_ms:
-                self._look_at(level, due_ms)
+                self._schedule_check(level, due_ms)
                 break
             if not self._deliver(level, offset):
-                self._look_at(level, self._scheduler.now_ms + AGAIN_MS)
+                self._schedule_check(level, self._scheduler.now_ms + RETRY_PAUSE_MS)
                 break
             offset += 1
         if self._file.unchanged_since_write(level):

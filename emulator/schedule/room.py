@@ -42,7 +42,7 @@ def build(
         listeners=Listeners(
             before_put=[timers.before_put, delays.before_put],
             watchers={TIMER_TOPIC: timers.arrived},
-            configured=[timers.configured],
+            config_changed=[timers.apply_config],
         ),
         durables={"delay_offsets": delays, "timer": timers},
     )

@@ -52,7 +52,7 @@ class TimerMetrics:
         self.version += 1
         self.topics[topic] = TimerMetric(number + (0 if known is None else known.count), self._scheduler.now_ms)
 
-    def forget(self, topic: str) -> None:
+    def delete(self, topic: str) -> None:
         """Delete the count of a deleted topic; it reappears with the next of its messages that enters or leaves."""
         known = self.topics.get(topic)
         if known is None:
@@ -125,7 +125,7 @@ class TimerFile:
         now = self._scheduler.now_ms if at_ms is None else at_ms
         return (now - self._start_ms) // interval_ms + 1
 
-    def came(self, interval_ms: int, offset: int, units: int = 1) -> None:
+    def record_enqueued(self, interval_ms: int, offset: int, units: int = 1) -> None:
         """Record that the message at an offset of the timer topic entered the wheel; `units` is 0 if it was deleted."""
         if self._changed_ms < self.written_ms(interval_ms):
             self._written = self._progress

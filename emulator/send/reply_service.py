@@ -27,11 +27,11 @@ from ..store.message_store import MessageStore
 PUSH_TIMEOUT_MS = 10_000
 """Timeout of a push to a client (Broker2Client.callClient)."""
 
-Place = Callable[[Call, SendMessage], int]
+ChooseQueue = Callable[[Call, SendMessage], int]
 
 
 class ReplyService:
-    """Handles the replies that clients send to one broker. `place` checks topic and queue as a send does."""
+    """Handles the replies that clients send to one broker. `choose_queue` checks topic and queue as a send does."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class ReplyService:
         store: MessageStore,
         clients: ClientRegistry,
         server_requests: ServerRequests,
-        place: Place,
+        choose_queue: ChooseQueue,
         complete: Complete,
     ) -> None:
         self._config = config
@@ -49,7 +49,7 @@ class ReplyService:
         self._store = store
         self._clients = clients
         self._server_requests = server_requests
-        self._place = place
+        self._choose_queue = choose_queue
         self._complete = complete
 
     @handles(SendReplyMessage)
@@ -59,7 +59,7 @@ class ReplyService:
         Errors: those of a send for topic and queue. If the push fails, the response has the code SYSTEM_ERROR.
         """
         sent = operation.message
-        message = self._message(sent, self._place(call, sent))
+        message = self._message(sent, self._choose_queue(call, sent))
         client = message.properties.get(props.REPLY_TO_CLIENT)
         if client is None:
             return self._stored(message, "reply message properties[REPLY_TO_CLIENT] is null")

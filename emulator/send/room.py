@@ -50,7 +50,7 @@ def build(
         store=store,
         clients=client.clients,
         server_requests=client.server_requests,
-        place=sends.place,
+        choose_queue=sends.check_and_choose_queue,
         complete=context.complete,
     )
     return Room(handlers=handlers_of(sends, retry, replies))

@@ -81,11 +81,11 @@ class SendService:
             self._transient_store_pool.refuse_to_send()
         elif self._request_pools.is_active:
             self._request_pools.refuse_to_store()
-        queue_id = self.place(call, operation)
+        queue_id = self.check_and_choose_queue(call, operation)
         sent = (self._send_batch if operation.batch else self._send_single)(operation, queue_id)
         return self._sync_replication.wait_for_send(call, operation, sent)
 
-    def place(self, call: Call, operation: SendMessage) -> int:
+    def check_and_choose_queue(self, call: Call, operation: SendMessage) -> int:
         """Check the topic of a message, creating it if allowed, and return the queue id. Errors: those of a send."""
         serves_from = self._config.start_accept_send_request_time_stamp
         if self._store.now_ms < serves_from:
@@ -179,7 +179,7 @@ class SendService:
             group = topic
             raise EngineError(ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {group}")
         if topic in self._topics.batched and props.UNIQ_KEY in shared:
-            return self._send_whole(operation, queue_id)
+            return self._send_as_one_record(operation, queue_id)
         if delay_level(shared) > 0 or operation.sys_flag & records.SYS_TRANSACTION_MASK:
             raise self._illegal()
         body = operation.take_body()
@@ -195,17 +195,17 @@ class SendService:
         whole = self._message(operation, queue_id, body, dict(shared))
         refuse_to_store(self._config, self._store)
         self._store.prepare(whole)
-        first, places = self._store_parts(operation, whole, parts)
-        if not places:
+        first, physical_offsets = self._store_parts(operation, whole, parts)
+        if not physical_offsets:
             raise self._illegal()
         self._store.stats.by_name.note_sent_queue(whole.topic, queue_id)
         return SendResult(
             ResponseCode.SUCCESS,
-            records.offset_message_ids(self._store.store_host, places),
+            records.offset_message_ids(self._store.store_host, physical_offsets),
             queue_id,
             first,
             unique_key,
-            places[0],
+            physical_offsets[0],
             self._recall_handle(whole, unique_key or ""),
         )
 
@@ -229,7 +229,7 @@ class SendService:
             stored.append(self._store.append_part(message))
         return stored[0].queue_offset if stored else 0, [each.physical_offset for each in stored]
 
-    def _send_whole(self, operation: SendMessage, queue_id: int) -> SendResult:
+    def _send_as_one_record(self, operation: SendMessage, queue_id: int) -> SendResult:
         """Store a batch as one record, which takes one queue offset for each message of the batch."""
         body = operation.take_body()
         properties = dict(operation.properties)

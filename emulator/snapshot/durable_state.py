@@ -13,7 +13,7 @@ from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..filter import filter_table as filter_data
 from ..operations.groups import GroupConfig, SetMessageRequestMode
 from ..operations.topics import QueueMapping, TopicConfig
-from ..pop.consumer_order_info import OrderInfo, Place
+from ..pop.consumer_order_info import GroupQueue, OrderInfo
 from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_service import TimerState
 from ..store.consume_queue import ConsumeQueue
@@ -28,7 +28,7 @@ Version = tuple[int, int]
 class ServiceState:
     """State of a broker's services, without its store and its tables of topics, groups and offsets."""
 
-    orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
+    orders: Mapping[GroupQueue, OrderInfo] = field(default_factory=dict)
     delay_offsets: Mapping[int, int] = field(default_factory=dict)
     timer: TimerState = field(default_factory=TimerState)
     filters: Mapping[filter_data.TopicGroup, filter_data.FilterData] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from ..operations.topics import QueueMapping, QueuePart, TopicConfig
 from ..pop.consumer_order_info import OrderInfo
 from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_metrics import WheelProgress, WrittenMetrics
-from ..schedule.timer_service import FollowedTimer, Slot, TimerState, Waiting
+from ..schedule.timer_service import FollowedTimer, Slot, SlotMessage, TimerState
 from ..store.consume_queue import BatchConsumeQueue, ConsumeQueue
 from ..store.lmq_dispatch import LmqConsumeQueue
 from .durable_state import BrokerState, EngineState, LogState, ServiceState
@@ -249,13 +249,13 @@ def _timer_form(state: TimerState) -> Form:
             [
                 slot_ms,
                 slot.number,
-                [[waiting.offset, waiting.enqueue_ms, waiting.rolls] for waiting in slot.waiting],
+                [[waiting.offset, waiting.enqueue_ms, waiting.is_rolled] for waiting in slot.waiting],
                 sorted(slot.deleted),
             ]
             for slot_ms, slot in state.slots.items()
         ],
         "progress": [state.progress.taken, state.progress.units],
-        **({} if state.kept_out is None else {"keptOut": state.kept_out}),
+        **({} if state.first_held_back is None else {"keptOut": state.first_held_back}),
         "version": state.version,
         "metrics": {
             "version": state.metrics.version,
@@ -268,7 +268,7 @@ def _timer(form: Form) -> TimerState:
     metrics = form["metrics"]
     return TimerState(
         {
-            slot_ms: Slot([Waiting(*each) for each in waiting], set(deleted), number)
+            slot_ms: Slot([SlotMessage(*each) for each in waiting], set(deleted), number)
             for slot_ms, number, waiting, deleted in form["slots"]
         },
         WheelProgress(*form["progress"]),

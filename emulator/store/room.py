@@ -29,5 +29,5 @@ def build(context: BrokerContext, store: MessageStore, topics: TopicTable) -> St
         sync_replication=SyncReplication(config, clock, store, context.complete),
         transient_store_pool=TransientStorePool(config),
         handlers=handlers_of(file_deletion),
-        listeners=Listeners(full_files=[file_deletion.schedule_check], configured=[file_deletion.schedule_check]),
+        listeners=Listeners(full_files=[file_deletion.schedule_check], config_changed=[file_deletion.schedule_check]),
     )

@@ -21,7 +21,7 @@ REMOVE_TAG = "d"
 SEPARATOR = ","
 
 
-class OpLog:
+class OpQueue:
     """Collects the ends of transactions of one broker."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore) -> None:
@@ -45,11 +45,11 @@ class OpLog:
             looks = (self._scheduler.now_ms - self._anchor_ms) // interval + 1
             self._timer = self._scheduler.call_at(self._anchor_ms + looks * interval, self._flush, "transaction op")
 
-    def gathered(self) -> set[int]:
+    def pending_offsets(self) -> set[int]:
         """Return the half offsets that are collected but not stored yet."""
         return {int(entry.removesuffix(SEPARATOR)) for entry in self._pending}
 
-    def catch_up(self) -> None:
+    def flush_if_due(self) -> None:
         """Store the batch if it is due now, so that a check at the same time sees it."""
         if self._timer is not None and self._timer.due_ms <= self._scheduler.now_ms:
             self._flush()

@@ -10,7 +10,7 @@ from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
 from ..message.names import HALF_TOPIC, OP_HALF_TOPIC
 from ..store.sync_replication import SyncReplication
-from .op_queue import OpLog
+from .op_queue import OpQueue
 from .transaction_check import TransactionChecks
 from .transaction_service import TransactionService
 
@@ -28,15 +28,15 @@ def build(
 ) -> TransactionRoom:
     """Build the room."""
     config, store = context.config, tables.store
-    op_log = OpLog(config, context.clock, store)
+    op_queue = OpQueue(config, context.clock, store)
     transactions = TransactionService(
-        config=config, scheduler=context.clock, store=store, op_log=op_log, sync_replication=sync_replication
+        config=config, scheduler=context.clock, store=store, op_queue=op_queue, sync_replication=sync_replication
     )
     checks = TransactionChecks(
         config=config,
         scheduler=context.duties,
         tables=tables,
-        op_log=op_log,
+        op_queue=op_queue,
         find_producer=clients.next_producer_channel,
         push=context.push,
     )

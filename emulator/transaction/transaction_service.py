@@ -23,7 +23,7 @@ from ..operations.send import EndTransaction, ResumeCheckHalfMessage
 from ..store.message_store import MessageStore
 from ..store.refusals import checked_record_at
 from ..store.sync_replication import SyncReplication
-from .op_queue import OpLog
+from .op_queue import OpQueue
 
 UNKNOWN = 0
 COMMIT = records.SYS_TRANSACTION_COMMIT
@@ -54,13 +54,13 @@ class TransactionService:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        op_log: OpLog,
+        op_queue: OpQueue,
         sync_replication: SyncReplication,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
-        self._op_log = op_log
+        self._op_queue = op_queue
         self._sync_replication = sync_replication
 
     @staticmethod
@@ -101,7 +101,7 @@ class TransactionService:
             remark = None
         else:
             remark = NO_REMARK
-        self._op_log.add(half.queue_offset)
+        self._op_queue.add(half.queue_offset)
         return Done(remark)
 
     def _waits(self, operation: EndTransaction) -> bool:

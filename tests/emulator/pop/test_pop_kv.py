@@ -525,7 +525,7 @@ def test_the_cache_counts_what_is_left_in_it(cached: World) -> None:
     """Each acknowledgement removes one record from the cache."""
     filled(cached, 4)
     messages = cached.popped("A")
-    consumer = cached.broker.pop_consumer
+    consumer = cached.broker.pop_kv_service
     assert consumer is not None
     assert consumer._cache is not None
     left = [len(consumer._cache)]
