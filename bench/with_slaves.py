@@ -91,7 +91,7 @@ def pulled(world: World, count: int) -> Work:
     def work() -> None:
         for offset in range(first, first + count, PULLED):
             pull = PullMessage("G", "work", 0, offset, PULLED, 4, 0, 0, 0, "*", "TAG")
-            assert world.engine.ask(slave, pull)
+            assert world.engine.execute(slave, pull)
 
     return work
 

@@ -1,7 +1,7 @@
 """The engine: brokers and a name server in one deterministic simulation with one clock, one seed and one journal.
 
 engine = Engine(seed=7, now_ms=1_700_000_000_000)
-engine.ask(engine.brokers[0], CreateTopic(TopicConfig("orders", 4, 4)))
+engine.execute(engine.brokers[0], CreateTopic(TopicConfig("orders", 4, 4)))
 engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 """
 
@@ -113,7 +113,7 @@ class Engine:
             emulation=self.emulation,
             scheduler=self.scheduler,
             brokers=self.brokers,
-            values=state.values,
+            kv_config=state.kv_config,
             on_missing_topic=callbacks.on_missing_topic,
         )
         for config, left in _with_state(brokers, state.brokers):
@@ -153,7 +153,7 @@ class Engine:
             self.random_streams.states(),
             self.emulation,
             self.name_server.config,
-            self.name_server.values,
+            self.name_server.kv_config,
             [broker.state() for broker in self.brokers],
             {name: dict(held) for name, held in (extras or {}).items()},
         )
@@ -189,14 +189,14 @@ class Engine:
             self._down(broker, kill, on_stopped)
         elif not broker.request_pools.shutting_down:
             broker.request_pools.begin_shutdown()
-            self.name_server.unregistered(broker)
+            self.name_server.unregister(broker)
             wait_ms = broker.config.shutdown_wait_time_seconds * 1000
             broker.lifetime.call_later(wait_ms, lambda: self._down(broker, kill, on_stopped), "shutdown", broker.name)
 
     def _down(self, broker: Broker, kill: bool, on_stopped: Callable[[], None]) -> None:
         if broker.running:
             broker.stop(kill=kill)
-            self.name_server.unregistered(broker)
+            self.name_server.unregister(broker)
             for replica in self._replicas:
                 if broker in (replica.master, replica.slave):
                     replica.disconnect()
@@ -211,7 +211,7 @@ class Engine:
             self._started(broker)
 
     def _started(self, broker: Broker) -> None:
-        self.name_server.registered(broker)
+        self.name_server.register(broker)
         for replica in self._replicas:
             if replica.slave is broker:
                 replica.slave_started()
@@ -236,7 +236,7 @@ class Engine:
         self.gate.submit(node, call, operation)
         return call
 
-    def ask(self, node: Node, operation: Operation, channel: Channel | None = None) -> Result:
+    def execute(self, node: Node, operation: Operation, channel: Channel | None = None) -> Result:
         """Submit an operation that completes at once and return its result. Raises EngineError if it is refused."""
         outcome = self.submit(node, operation, channel).outcome
         if isinstance(outcome, EngineError):

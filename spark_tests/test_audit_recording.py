@@ -47,7 +47,7 @@ class Clients:
 
     def ask(self, operation: Operation) -> Any:
         """Return the broker's result."""
-        return self._emulator.run_in_loop(lambda host: host.engine.ask(host.engine.brokers[0], operation))
+        return self._emulator.run_in_loop(lambda host: host.engine.execute(host.engine.brokers[0], operation))
 
     def pop(self, topic: str = "orders", group: str = "shop", **more: Any) -> dict[int, str]:
         """Pop; returns the receipt handles by queue offset."""

@@ -18,7 +18,7 @@ from ..operations.groups import (
 )
 
 
-class Consumption:
+class ConsumeStatsRequests:
     """Describes how groups consume topics."""
 
     def __init__(

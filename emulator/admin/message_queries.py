@@ -13,7 +13,7 @@ from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import properties as props
 from ..message import stored_record as records
-from ..operations.views import (
+from ..operations.message_queries import (
     MessagesResult,
     QueryConsumeQueue,
     QueryConsumeQueueResult,
@@ -39,17 +39,17 @@ class KeyIndex:
         self._store = store
         self._next = 0
         self._first = 0
-        self._places: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        self._positions: dict[tuple[str, str], list[tuple[int, int]]] = {}
         self._begin_ms: int | None = None
         self.last_timestamp = 0
         self.last_physical_offset = 0
 
-    def catch_up(self) -> None:
+    def update(self) -> None:
         """Index the messages stored since the last call, and remove those that were deleted from the log."""
         log = self._store.log
         if self._first < log.min_offset:
             self._first = log.min_offset
-            self._forget_before(self._first)
+            self._delete_before(self._first)
         if not self._enabled:
             self._next = log.max_offset
             return
@@ -63,36 +63,36 @@ class KeyIndex:
                         self._begin_ms = parts.store_timestamp
                     late_ms = max(parts.store_timestamp - self._begin_ms, 0)
                     remembered = self._begin_ms + late_ms - late_ms % SECOND_MS
-                    self._places.setdefault((parts.topic, key), []).append((position, remembered))
+                    self._positions.setdefault((parts.topic, key), []).append((position, remembered))
                     self.last_timestamp, self.last_physical_offset = parts.store_timestamp, position
             self._next = position + len(record)
 
     def apply_config(self) -> None:
         """Apply a change of `messageIndexEnable`; messages stored before are indexed according to the old value."""
         if self._enabled != self._config.message_index_enable:
-            self.catch_up()
+            self.update()
             self._enabled = self._config.message_index_enable
 
-    def _forget_before(self, physical_offset: int) -> None:
-        for key, places in list(self._places.items()):
-            kept = [place for place in places if place[0] >= physical_offset]
+    def _delete_before(self, physical_offset: int) -> None:
+        for key, positions in list(self._positions.items()):
+            kept = [position for position in positions if position[0] >= physical_offset]
             if kept:
-                self._places[key] = kept
+                self._positions[key] = kept
             else:
-                del self._places[key]
+                del self._positions[key]
 
     def find(self, topic: str, key: str, begin_ms: int, end_ms: int) -> list[int]:
         """Return physical offsets, oldest first; a message may appear up to 1 s older than it is."""
-        self.catch_up()
+        self.update()
         first = self._store.log.min_offset
         return [
             position
-            for position, stored in self._places.get((topic, key), [])
+            for position, stored in self._positions.get((topic, key), [])
             if position >= first and begin_ms <= stored <= end_ms
         ]
 
 
-class Views:
+class MessageQueries:
     """Handles the message queries of one broker."""
 
     def __init__(self, config: BrokerConfig, store: MessageStore, clients: ClientRegistry) -> None:
@@ -123,8 +123,13 @@ class Views:
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR, f"java.lang.IllegalArgumentException: Illegal Capacity: {wanted}"
             )
-        places = self.index.find(operation.topic, operation.key, operation.begin_timestamp, operation.end_timestamp)
-        found = [self._store.log.record_at(place) for place in (places[-wanted:] if wanted else [])]
+        physical_offsets = self.index.find(
+            operation.topic, operation.key, operation.begin_timestamp, operation.end_timestamp
+        )
+        found = [
+            self._store.log.record_at(physical_offset)
+            for physical_offset in (physical_offsets[-wanted:] if wanted else [])
+        ]
         present = [record for record in found if record is not None]
         if not present:
             raise EngineError(ResponseCode.QUERY_NOT_FOUND, "can not find message, maybe time range not correct")

@@ -23,7 +23,7 @@ class BrokerContext:
     emulation: EmulationConfig
     clock: Scheduler
     """The lifetime of the run: its timers end with the run."""
-    duties: Scheduler
+    master_clock: Scheduler
     """The lifetime of timers that run only on a master."""
     random_streams: RandomStreams
     gate: Gate

@@ -83,8 +83,8 @@ class Broker:
             config=config,
             scheduler=scheduler,
             queue_nums_max=emulation.topic_queue_nums_max,
-            on_change=partial(name_server.topic_registered, self),
-            on_delete=partial(name_server.topic_deleted, self),
+            on_change=partial(name_server.register_topic, self),
+            on_delete=partial(name_server.note_deleted_topic, self),
         )
         self.mappings = QueueMappings(scheduler, self._choose_handlers)
         self.groups = GroupTable(config, scheduler)
@@ -128,13 +128,13 @@ class Broker:
         """Build the rooms: services with only in-memory state start empty, the others restore theirs."""
         config, store, topics = self.config, self.store, self.topics
         self.lifetime = self._scheduler.begin()
-        self._duties = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
+        self._master_lifetime = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
         context = BrokerContext(
             node=self,
             config=config,
             emulation=self._emulation,
             clock=self.lifetime,
-            duties=self._duties,
+            master_clock=self._master_lifetime,
             random_streams=self._random_streams,
             gate=self._gate,
             complete=partial(self._gate.complete, self),
@@ -187,7 +187,7 @@ class Broker:
         }
         for name, durable in self.durables.items():
             durable.restore(getattr(state, name))
-        self._plain: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))
+        self._plain_handlers: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))
         self._static_topics = static_topic.static_topics
         self._choose_handlers()
         # the services that other layers ask
@@ -201,12 +201,14 @@ class Broker:
         self.pops, self.notifications, self.revive = pop.pops, pop.notifications, pop.revive
         self.orders, self.pop_in_flight = pop.orders, pop.in_flight
         self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service
-        self.views = admin.views
+        self.message_queries = admin.message_queries
 
     def _choose_handlers(self) -> None:
         """Map requests for static topics to physical queues, if there are static topics."""
-        plain = self._plain
-        self.handlers: Handlers = self._static_topics.handlers(plain) if self.mappings.table else plain
+        plain_handlers = self._plain_handlers
+        self.handlers: Handlers = (
+            self._static_topics.handlers(plain_handlers) if self.mappings.table else plain_handlers
+        )
 
     def count_connection(self, what: str) -> None:
         """Count a remoting client that has connected (`CONNECT`) or disconnected (`CLOSE`)."""
@@ -277,13 +279,13 @@ class Broker:
         dies, and the operating system still has that data.
         """
         self._end_run()
-        self._start_again(power_loss=power_loss)
+        self._restart_run(power_loss=power_loss)
 
     def _end_run(self) -> None:
         self._scheduler.end(self.lifetime)
-        self._scheduler.end(self._duties)
+        self._scheduler.end(self._master_lifetime)
 
-    def _start_again(self, state: ServiceState | None = None, *, power_loss: bool = False) -> None:
+    def _restart_run(self, state: ServiceState | None = None, *, power_loss: bool = False) -> None:
         self.store.recover(power_loss=power_loss)
         self.offsets.recover()
         self._begin_run(state or self._dump_on_crash())
@@ -298,7 +300,7 @@ class Broker:
         self.offsets.write()
         state = self._dump_on_stop()
         self._end_run()
-        self._start_again(state)
+        self._restart_run(state)
 
     def stop(self, *, kill: bool = False) -> None:
         """Stop until `start`: gracefully, or with `kill` as `crash` does without power loss.
@@ -322,7 +324,7 @@ class Broker:
 
     def start(self) -> None:
         """Start after `stop`, with the stored messages."""
-        self._start_again()
+        self._restart_run()
         self.running = True
 
     def _refuse(self, call: Call, operation: Operation) -> Result:
@@ -331,7 +333,7 @@ class Broker:
     def _not_running(self) -> EngineError:
         return EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, f"the broker[{self.name}] is not running")
 
-    def take_tables(self, master: "Broker") -> None:
+    def copy_tables(self, master: "Broker") -> None:
         """Copy the master's topics, groups, offsets, request modes, timer metrics and delay offsets to this slave.
 
         Source: SlaveSynchronize (5.3.3).
@@ -347,7 +349,7 @@ class Broker:
 
     def execute(self, call: Call, operation: Operation) -> Result | Parked:
         """Carry out an operation for physical queues."""
-        return self._plain[type(operation)](call, operation)
+        return self._plain_handlers[type(operation)](call, operation)
 
     # callbacks of the rooms
 

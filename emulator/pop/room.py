@@ -117,7 +117,7 @@ def build(
     )
     revive = ReviveService(
         config=config,
-        scheduler=context.duties,
+        scheduler=context.master_clock,
         tables=tables,
         log=revive_log,
         retry_writer=retry_writer,

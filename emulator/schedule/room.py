@@ -28,9 +28,9 @@ def build(
     context: BrokerContext, store: MessageStore, topics: TopicTable, sync_replication: SyncReplication
 ) -> ScheduleRoom:
     """Build the room. Raises ConfigError if the delay levels cannot be parsed."""
-    config, duties = context.config, context.duties
-    delays = DelayService(config, context.emulation, duties, store)
-    timers = TimerService(config, duties, store, context.stream("timer"))
+    config, master_clock = context.config, context.master_clock
+    delays = DelayService(config, context.emulation, master_clock, store)
+    timers = TimerService(config, master_clock, store, context.stream("timer"))
     recall = RecallService(
         config=config, scheduler=context.clock, store=store, topics=topics, sync_replication=sync_replication
     )

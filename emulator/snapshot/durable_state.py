@@ -18,7 +18,7 @@ from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_service import TimerState
 from ..store.consume_queue import ConsumeQueue
 
-Wide = Annotated[int, 1024]
+BigInt = Annotated[int, 1024]
 """An integer that Java code never sees: the seed is any integer, the state of a random stream has 64 unsigned bits."""
 Version = tuple[int, int]
 """The version of a table: number of changes, and time of the last change (ms)."""
@@ -70,16 +70,16 @@ class BrokerState:
 class EngineState:
     """The durable state of an engine.
 
-    `streams` are the states of the random streams drawn from so far. `values` are the name server's values by namespace
-    and key. `extras` belongs to upper layers, by section and key. The state is not a copy: its objects belong to the
-    engine that it comes from or goes to.
+    `streams` are the states of the random streams drawn from so far. `kv_config` holds the name server's values by
+    namespace and key. `extras` belongs to upper layers, by section and key. The state is not a copy: its objects belong
+    to the engine that it comes from or goes to.
     """
 
     now_ms: int = 0
-    seed: Wide = 0
-    streams: dict[str, Wide] = field(default_factory=dict)
+    seed: BigInt = 0
+    streams: dict[str, BigInt] = field(default_factory=dict)
     emulation: EmulationConfig = field(default_factory=EmulationConfig)
     namesrv: NamesrvConfig = field(default_factory=NamesrvConfig)
-    values: dict[str, dict[str, str]] = field(default_factory=dict)
+    kv_config: dict[str, dict[str, str]] = field(default_factory=dict)
     brokers: list[BrokerState] = field(default_factory=list)
     extras: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -41,7 +41,7 @@ _KINDS = {kind: name for name, kind in QUEUES.items()}
 # an engine
 
 
-def engine_form(state: EngineState) -> Form:
+def engine_to_json(state: EngineState) -> Form:
     """Convert an engine's state, without the brokers."""
     return {
         "nowMs": state.now_ms,
@@ -49,13 +49,13 @@ def engine_form(state: EngineState) -> Form:
         "streams": state.streams,
         "emulation": state.emulation.changed(),
         "namesrv": state.namesrv.changed(),
-        "kvConfig": state.values,
+        "kvConfig": state.kv_config,
         "extras": state.extras,
         "brokers": len(state.brokers),
     }
 
 
-def engine_state(form: Form) -> tuple[EngineState, int]:
+def engine_from_json(form: Form) -> tuple[EngineState, int]:
     """Restore an engine's state without brokers. Returns it and the number of brokers."""
     state = EngineState(
         form["nowMs"],
@@ -77,7 +77,7 @@ def _config(config: C, keys: Mapping[str, str]) -> C:
 # a broker
 
 
-def broker_form(state: BrokerState) -> Form:
+def broker_to_json(state: BrokerState) -> Form:
     """Convert a broker's state, without the bytes of the log and the units of the queues."""
     log, services = state.log, state.services
     static = {"version": state.mappings_version, "table": [_mapping_form(each) for each in state.mappings.values()]}
@@ -85,7 +85,7 @@ def broker_form(state: BrokerState) -> Form:
         "config": state.config.changed(),
         "topics": {
             "version": state.topics_version,
-            "table": {name: _changed(topic, "topic_name") for name, topic in state.topics.items()},
+            "table": {name: _non_default_fields(topic, "topic_name") for name, topic in state.topics.items()},
         },
         "groups": {
             "version": state.groups_version,
@@ -108,7 +108,7 @@ def broker_form(state: BrokerState) -> Form:
             ]
             for record in sorted(state.pop_records, key=PopRecord.key)
         ],
-        "orders": [[*place, _changed(info)] for place, info in services.orders.items()],
+        "orders": [[*place, _non_default_fields(info)] for place, info in services.orders.items()],
         "delayOffsets": services.delay_offsets,
         "timer": _timer_form(services.timer),
         "filters": [
@@ -129,7 +129,7 @@ def broker_form(state: BrokerState) -> Form:
     }
 
 
-def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
+def broker_from_json(form: Form) -> tuple[BrokerState, list[int]]:
     """Restore a broker with empty queues and files. Returns it and the number of units of each queue."""
     topics, groups = form["topics"], form["groups"]
     static = form.get("staticTopics", {"version": (0, 0), "table": []})
@@ -137,7 +137,7 @@ def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
     state = BrokerState(
         _config(BrokerConfig(), form["config"]),
         _log(form["log"]),
-        {name: _made(TopicConfig, held, topic_name=name) for name, held in topics["table"].items()},
+        {name: _build(TopicConfig, held, topic_name=name) for name, held in topics["table"].items()},
         _version(topics["version"]),
         {name: _group(name, held) for name, held in groups["table"].items()},
         _version(groups["version"]),
@@ -182,13 +182,13 @@ def _queue(topic: str, queue_id: int, kind: str, first: int) -> ConsumeQueue:
 
 
 def _mapping_form(mapping: QueueMapping) -> Form:
-    queues = [[number, [_changed(part) for part in parts]] for number, parts in mapping.queues.items()]
-    return _changed(mapping, "queues") | {"queues": queues}
+    queues = [[number, [_non_default_fields(part) for part in parts]] for number, parts in mapping.queues.items()]
+    return _non_default_fields(mapping, "queues") | {"queues": queues}
 
 
 def _mapping(form: Form) -> QueueMapping:
-    queues = {number: [_made(QueuePart, part) for part in parts] for number, parts in form["queues"]}
-    return _made(QueueMapping, {name: value for name, value in form.items() if name != "queues"}, queues=queues)
+    queues = {number: [_build(QueuePart, part) for part in parts] for number, parts in form["queues"]}
+    return _build(QueueMapping, {name: value for name, value in form.items() if name != "queues"}, queues=queues)
 
 
 def _user_form(user: User) -> Form:
@@ -220,21 +220,21 @@ def _entry(form: list[Any]) -> PolicyEntry:
 
 
 def _group_form(group: GroupConfig) -> Form:
-    form = _changed(group, "group_name")
+    form = _non_default_fields(group, "group_name")
     if "retryPolicy" in form:
-        form["retryPolicy"] = _changed(group.retry_policy)
+        form["retryPolicy"] = _non_default_fields(group.retry_policy)
     return form
 
 
 def _group(name: str, form: Form) -> GroupConfig:
-    group = _made(GroupConfig, form, group_name=name)
+    group = _build(GroupConfig, form, group_name=name)
     if "retryPolicy" in form:
-        group.retry_policy = _made(RetryPolicy, form["retryPolicy"])
+        group.retry_policy = _build(RetryPolicy, form["retryPolicy"])
     return group
 
 
 def _order(form: Form) -> OrderInfo:
-    info = _made(OrderInfo, form)
+    info = _build(OrderInfo, form)
     info.counts, info.next_visible = _by_number(info.counts), _by_number(info.next_visible)
     return info
 
@@ -244,7 +244,7 @@ def _order(form: Form) -> OrderInfo:
 
 def _timer_form(state: TimerState) -> Form:
     return {
-        "followed": _changed(state.followed),
+        "followed": _non_default_fields(state.followed),
         "slots": [
             [
                 slot_ms,
@@ -274,7 +274,7 @@ def _timer(form: Form) -> TimerState:
         WheelProgress(*form["progress"]),
         form["version"],
         WrittenMetrics({topic: TimerMetric(*found) for topic, found in metrics["topics"].items()}, metrics["version"]),
-        _made(FollowedTimer, form.get("followed", {})),
+        _build(FollowedTimer, form.get("followed", {})),
         form.get("keptOut"),
     )
 
@@ -282,7 +282,7 @@ def _timer(form: Form) -> TimerState:
 # values
 
 
-def _changed(value: Any, *left_out: str) -> Form:
+def _non_default_fields(value: Any, *left_out: str) -> Form:
     """Return the fields of a value that differ from their defaults."""
     form = {}
     for field in fields(value):
@@ -293,7 +293,7 @@ def _changed(value: Any, *left_out: str) -> Form:
     return form
 
 
-def _made(kind: type[V], form: Mapping[str, Any], **given: Any) -> V:
+def _build(kind: type[V], form: Mapping[str, Any], **given: Any) -> V:
     """Create a value of a class; fields missing in the form get their defaults."""
     known = {camel_case(field.name): field.name for field in fields(kind)}  # type: ignore[arg-type]  # a dataclass
     return kind(**given, **{known[name]: held for name, held in form.items()})

@@ -34,7 +34,7 @@ def build(
     )
     checks = TransactionChecks(
         config=config,
-        scheduler=context.duties,
+        scheduler=context.master_clock,
         tables=tables,
         op_queue=op_queue,
         find_producer=clients.next_producer_channel,

@@ -118,8 +118,8 @@ class TransactionService:
         Errors: SYSTEM_ERROR (no such message, or the copy cannot be stored).
         Source: AdminBrokerProcessor.resumeCheckHalfMessage (5.3.3).
         """
-        place = records.physical_offset_of(operation.message_id or "")
-        stored = None if place is None else self._store.log.record_at(place)
+        physical_offset = records.physical_offset_of(operation.message_id or "")
+        stored = None if physical_offset is None else self._store.log.record_at(physical_offset)
         if stored is None:
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR, f"Exception was thrown when putting message back to {HALF_TOPIC}."

@@ -21,7 +21,7 @@ from rocketmq_testkit.emulator.operations.cluster import (
     TextResult,
     UpdateBrokerConfig,
 )
-from rocketmq_testkit.emulator.operations.views import (
+from rocketmq_testkit.emulator.operations.message_queries import (
     MessagesResult,
     QueryConsumeQueue,
     QueryConsumeQueueResult,

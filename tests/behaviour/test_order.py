@@ -241,7 +241,7 @@ def test_a_deleted_group_leaves_no_block_behind(e: Entrance) -> None:
     """A recreated group is not blocked by ordered batches of the deleted one."""
     ordered(e, 2)
     e.take(order=True, invisible_ms=60_000)
-    e.engine.ask(e.broker, DeleteGroup("G", True))
+    e.engine.execute(e.broker, DeleteGroup("G", True))
     assert e.broker.orders.dump_on_crash() == {}
     e.group("G", consume_message_orderly=True)
     assert e.bodies(order=True) == [b"0", b"1"]
@@ -252,7 +252,7 @@ def test_a_reset_lifts_the_block(e: Entrance) -> None:
     """An offset reset unblocks an ordered queue, and the group reads from the new offset."""
     ordered(e, 4)
     e.take(order=True, invisible_ms=60_000)
-    e.engine.ask(e.broker, ResetOffset("G", "T", 0, 0, 2))
+    e.engine.execute(e.broker, ResetOffset("G", "T", 0, 0, 2))
     assert e.bodies(order=True) == [b"2", b"3"]
 
 

@@ -100,7 +100,7 @@ def test_routes_are_never_stale(world: GrpcWorld) -> None:
     assert route(world).status.code == 20000
     world.ask(DeleteTopic("T"))
     assert route(world).status.code == 20000
-    world.engine.ask(world.engine.name_server, DeleteTopicInNamesrv("T"))
+    world.engine.execute(world.engine.name_server, DeleteTopicInNamesrv("T"))
     assert route(world).status.code == 40402
 
 

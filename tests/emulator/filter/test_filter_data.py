@@ -26,11 +26,11 @@ def world() -> World:
 
 def wants(world: World, expression: str, version: int, kind: str = "SQL92") -> None:
     subscription = SubscriptionData("A", expression, kind, sub_version=version)
-    world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
+    world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
 
 
 def leaves(world: World) -> None:
-    world.engine.ask(world.broker, UnregisterClient("c", None, "G"), CHANNEL)
+    world.engine.execute(world.broker, UnregisterClient("c", None, "G"), CHANNEL)
 
 
 def finds(world: World, version: int) -> list[bytes] | str:
@@ -85,7 +85,7 @@ def test_tags_leave_an_expression_alone(world: World) -> None:
     assert finds(world, 6) == [b"red", b"blue"]
     wants(world, "", 7)
     assert finds(world, 5) == [b"red"]
-    world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[])]), CHANNEL)
+    world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[])]), CHANNEL)
     world.advance(DEAD_FOR_MS)
     wants(world, "", 8)
     assert finds(world, 5) == ResponseCode.FILTER_DATA_NOT_EXIST.name

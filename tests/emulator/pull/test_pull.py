@@ -144,7 +144,7 @@ def test_without_inline_subscription_the_heartbeat_counts(world: World) -> None:
 
 def test_refusals_in_upstreams_order(world: World) -> None:
     """Group switch, topic, permission and queue id are checked in this order, with upstream's texts."""
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
     world.topic("W", perm=2)
     world.topic("A")
     cases = [
@@ -175,9 +175,9 @@ def test_a_reset_is_told_once(world: World) -> None:
         world.send("A")
     world.pull("A", 0)
     update = UpdateConsumerOffset("G", "A", 0, 4)
-    world.engine.ask(world.broker, update)
-    world.engine.ask(world.broker, ResetOffset("G", "A", 0))
-    world.engine.ask(world.broker, update)
+    world.engine.execute(world.broker, update)
+    world.engine.execute(world.broker, ResetOffset("G", "A", 0))
+    world.engine.execute(world.broker, update)
     assert world.ask(OffsetResult, QueryConsumerOffset("G", "A", 0)).offset == 0
     moved = result(world.pull("A", 4))
     assert (moved.code, moved.status.name, moved.next_begin_offset) == (21, "OFFSET_RESET", 0)

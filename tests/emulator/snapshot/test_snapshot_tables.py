@@ -29,9 +29,9 @@ def four_files() -> World:
     filled(world)
     while len(world.broker.store.log.files()[0]) < 4:
         world.send("A", bytes(15_000))
-    world.engine.ask(world.broker, CreateUser("alice", UserInfo("secret-1", "Normal")))
+    world.engine.execute(world.broker, CreateUser("alice", UserInfo("secret-1", "Normal")))
     entry = PolicyEntryInfo("Topic:orders", ["Pub"], [], "Allow")
-    world.engine.ask(world.broker, PutAcl(None, "User:alice", [PolicyInfo("Custom", [entry])]))
+    world.engine.execute(world.broker, PutAcl(None, "User:alice", [PolicyInfo("Custom", [entry])]))
     return world
 
 

@@ -23,7 +23,7 @@ from rocketmq_testkit.emulator.topic.topic_group_index import TopicGroupIndex
 def beat(world: World, channel: DirectChannel, client: str, groups: dict[str, str], producers: list[str]) -> None:
     """Send a client's heartbeat with consumer groups (each with a topic) and producer groups."""
     consumers = [ConsumerData(group, subscriptions=[build_subscription(topic, "*")]) for group, topic in groups.items()]
-    world.engine.ask(world.broker, Heartbeat(client, producers, consumers), channel)
+    world.engine.execute(world.broker, Heartbeat(client, producers, consumers), channel)
 
 
 def groups_of(world: World, topic: str) -> list[str]:
@@ -57,11 +57,11 @@ def test_a_client_is_there_as_long_as_one_of_its_connections(world: World) -> No
         beat(world, channel, "a", {"G": "T"}, ["P"])
     clients = world.broker.clients
 
-    world.engine.ask(world.broker, UnregisterClient("a", "P", "G"), one)
+    world.engine.execute(world.broker, UnregisterClient("a", "P", "G"), one)
     assert clients.is_consumer("G", "a")
     assert clients.producer_channel("a") is other
 
-    world.engine.ask(world.broker, UnregisterClient("a", "P", "G"), other)
+    world.engine.execute(world.broker, UnregisterClient("a", "P", "G"), other)
     assert not clients.is_consumer("G", "a")
     assert clients.producer_channel("a") is None
     assert clients.next_producer_channel("P") is None
@@ -101,16 +101,16 @@ def test_who_deletes_a_topic_or_a_group_forgets_its_offsets_only(world: World) -
     """Deleting a topic deletes its offsets of all groups, deleting a group those of all topics; others stay."""
     names = [(group, topic) for group in ("G", "H", "I") for topic in ("T", "U", "V")]
     for group in ("G", "H", "I"):
-        world.engine.ask(world.broker, CreateGroup(GroupConfig(group)))
+        world.engine.execute(world.broker, CreateGroup(GroupConfig(group)))
     for topic in ("T", "U", "V"):
         world.topic(topic)
     for group, topic in names:
-        world.engine.ask(world.broker, UpdateConsumerOffset(group, topic, 0, 7))
+        world.engine.execute(world.broker, UpdateConsumerOffset(group, topic, 0, 7))
         world.broker.offsets.set_pull_offset(group, topic, 0, 9)
         world.broker.offsets.reset(group, topic, 0, 3)
 
-    world.engine.ask(world.broker, DeleteTopic("U"))
-    world.engine.ask(world.broker, DeleteGroup("H", True))
+    world.engine.execute(world.broker, DeleteTopic("U"))
+    world.engine.execute(world.broker, DeleteGroup("H", True))
 
     offsets = world.broker.offsets
     left = [(group, topic) for group, topic in names if offsets.query(group, topic, 0) != -1]

@@ -182,12 +182,12 @@ class Session:
 
     def create_topic(self, name: str, queues: int) -> None:
         """Create a topic."""
-        self.engine.ask(self.broker, CreateTopic(TopicConfig(name, queues, queues)))
+        self.engine.execute(self.broker, CreateTopic(TopicConfig(name, queues, queues)))
 
     def limit(self, group: str, retries: int) -> None:
         """Set the retry limit of a group, for send-backs without their own limit."""
         self._limits[group] = retries
-        self.engine.ask(self.broker, CreateGroup(GroupConfig(group, retry_max_times=retries)))
+        self.engine.execute(self.broker, CreateGroup(GroupConfig(group, retry_max_times=retries)))
 
     def send(
         self,
@@ -560,7 +560,7 @@ class Session:
 
         self.ask(client, offset_operations.QueryConsumerOffset(client.group, topic, queue_id), on_offset)
         low, high = (
-            self.engine.ask(self.broker, kind(topic, queue_id))
+            self.engine.execute(self.broker, kind(topic, queue_id))
             for kind in (offset_operations.GetMinOffset, offset_operations.GetMaxOffset)
         )
         assert isinstance(low, offset_operations.OffsetResult)
