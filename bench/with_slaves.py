@@ -32,7 +32,7 @@ def empty() -> World:
         world.topic(f"other-{number}")
     world.topic("work")
     # A slave fetches the tables of its master periodically; without them it knows no topic.
-    slave_of(world).take_tables(world.engine.brokers[0])
+    slave_of(world).copy_tables(world.engine.brokers[0])
     return world
 
 

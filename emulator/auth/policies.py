@@ -155,9 +155,9 @@ class Policy:
         """Return the policy with added entries, which replace entries of the same resource."""
         mine = list(self.entries)
         for entry in entries:
-            places = [place for place, old in enumerate(mine) if old.resource == entry.resource]
-            if places:
-                mine[places[0]] = entry
+            indexes = [index for index, old in enumerate(mine) if old.resource == entry.resource]
+            if indexes:
+                mine[indexes[0]] = entry
             else:
                 mine.append(entry)
         return replace(self, entries=tuple(mine))
@@ -184,10 +184,10 @@ class Acl:
     def without_entry(self, kind: PolicyType, resource: Resource) -> "Acl":
         """Return the ACL without the first entry of a type and resource."""
         old = self.policy(kind)
-        place = next((n for n, each in enumerate(old.entries) if each.resource == resource), None) if old else None
-        if old is None or place is None:
+        index = next((n for n, each in enumerate(old.entries) if each.resource == resource), None) if old else None
+        if old is None or index is None:
             return self
-        left = old.entries[:place] + old.entries[place + 1 :]
+        left = old.entries[:index] + old.entries[index + 1 :]
         if left:
             return self._with(old, replace(old, entries=left))
         return Acl(tuple(policy for policy in self.policies if policy is not old))

@@ -124,7 +124,7 @@ class Gate:
         self.run(partial(self._answer, node, call, operation, outcome))
 
     def refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
-        """Reply with a refusal to an operation that is not carried out."""
+        """Reply with a refusal to an operation that is not executed."""
         self.run(partial(self._refuse, node, call, operation, refusal))
 
     def record_refusal(

@@ -108,12 +108,12 @@ def broker_to_json(state: BrokerState) -> Form:
             ]
             for record in sorted(state.pop_records, key=PopRecord.key)
         ],
-        "orders": [[*place, _non_default_fields(info)] for place, info in services.orders.items()],
+        "orders": [[*key, _non_default_fields(info)] for key, info in services.orders.items()],
         "delayOffsets": services.delay_offsets,
         "timer": _timer_form(services.timer),
         "filters": [
-            [*place, data.expression, data.expression_type, data.version, data.unused_since]
-            for place, data in services.filters.items()
+            [*key, data.expression, data.expression_type, data.version, data.unused_since]
+            for key, data in services.filters.items()
         ],
         "log": {
             "fileBytes": log.segment_bytes,

@@ -42,8 +42,8 @@ class OpQueue:
             self._flush()
         elif self._timer is None:
             interval = self._config.transaction_op_batch_interval
-            looks = (self._scheduler.now_ms - self._anchor_ms) // interval + 1
-            self._timer = self._scheduler.call_at(self._anchor_ms + looks * interval, self._flush, "transaction op")
+            intervals = (self._scheduler.now_ms - self._anchor_ms) // interval + 1
+            self._timer = self._scheduler.call_at(self._anchor_ms + intervals * interval, self._flush, "transaction op")
 
     def pending_offsets(self) -> set[int]:
         """Return the half offsets that are collected but not stored yet."""
