@@ -93,7 +93,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(slots=True, frozen=True)
-class Token:
+class SqlToken:
     """A token and the index of its first character; EOF has the index of the last character."""
 
     kind: TokenKind
@@ -113,14 +113,14 @@ def from_utf16(units: str) -> str:
     return units if units.isascii() else units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
-class Lexer:
+class SqlLexer:
     """Produces the tokens of one expression."""
 
     def __init__(self, text: str) -> None:
         self._text = _to_utf16(text)
         self._at = 0
 
-    def next(self) -> Token:
+    def next(self) -> SqlToken:
         """Return the next token; EOF repeatedly at the end. Raises SqlError if no token starts here."""
         text = self._text
         skipped = _SKIPPED.match(text, self._at)
@@ -128,7 +128,7 @@ class Lexer:
         at = skipped.end()
         if at == len(text):
             self._at = at
-            return Token(TokenKind.EOF, "", at - 1)
+            return SqlToken(TokenKind.EOF, "", at - 1)
         found = _TOKEN.match(text, at)
         if found is None:
             raise self._lexical_error(at)
@@ -142,7 +142,7 @@ class Lexer:
             case name:
                 assert name is not None  # every alternative is named
                 kind = TokenKind[name]
-        return Token(kind, image, at)
+        return SqlToken(kind, image, at)
 
     def position(self, at: int) -> tuple[int, int]:
         """Return (line, column) of a character, both counted from 1."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeAlias
 
 from ..kernel.errors import SqlError
-from .sql_lexer import ORDER, Lexer, Token, TokenKind, escape, from_utf16
+from .sql_lexer import ORDER, SqlLexer, SqlToken, TokenKind, escape, from_utf16
 from .sql_nodes import (
     SqlNode,
     and_node,
@@ -81,12 +81,12 @@ class _SyntaxError(SqlError):
     """A wrong token, as opposed to a comparison of illegal operands."""
 
 
-class Parser:
+class SqlParser:
     """Parses one expression."""
 
     def __init__(self, text: str) -> None:
-        self._lexer = Lexer(text)
-        self._tokens: list[Token] = []
+        self._lexer = SqlLexer(text)
+        self._tokens: list[SqlToken] = []
         self._index = 0
         self._expected: list[TokenKind] = []
         self._depth = 0
@@ -100,7 +100,7 @@ class Parser:
 
     # tokens
 
-    def _peek(self, ahead: int = 0) -> Token:
+    def _peek(self, ahead: int = 0) -> SqlToken:
         while len(self._tokens) <= self._index + ahead:
             if len(self._tokens) >= _TOKENS_MAX:
                 raise SqlError(f"the expression has more than {_TOKENS_MAX} tokens; use a shorter one")
@@ -114,7 +114,7 @@ class Parser:
         self._expected.extend(kinds)
         return False
 
-    def _take(self, kind: TokenKind) -> Token:
+    def _take(self, kind: TokenKind) -> SqlToken:
         token = self._peek()
         if token.kind is not kind:
             raise self._wrong_token(kind)

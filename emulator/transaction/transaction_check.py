@@ -41,7 +41,7 @@ _KIND = "transaction check"
 FindProducer = Callable[[str], Channel | None]
 
 
-class Verdict(Enum):
+class CheckVerdict(Enum):
     """The decision of a round about a half message."""
 
     DISCARD = auto()
@@ -76,10 +76,10 @@ class TransactionChecks:
         self._push = push
         self._round_end_ms = scheduler.now_ms
         self._timer: Timer | None = None
-        self._actions: dict[Verdict, Callable[[CheckRound, HalfMessage], None]] = {
-            Verdict.DISCARD: self._discard,
-            Verdict.IMMUNE: self._reappend_immune,
-            Verdict.CHECK: self._check,
+        self._actions: dict[CheckVerdict, Callable[[CheckRound, HalfMessage], None]] = {
+            CheckVerdict.DISCARD: self._discard,
+            CheckVerdict.IMMUNE: self._reappend_immune,
+            CheckVerdict.CHECK: self._check,
         }
         for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
             if self._committed(topic) < tables.store.max_offset(topic, 0):
@@ -145,10 +145,10 @@ class TransactionChecks:
                 check_round.position += 1
                 continue
             half = self._half(check_round)
-            verdict = Verdict.FRESH if half is None else self._judge(check_round, half)
-            if half is None or verdict is Verdict.FRESH:
+            verdict = CheckVerdict.FRESH if half is None else self._judge(check_round, half)
+            if half is None or verdict is CheckVerdict.FRESH:
                 break
-            if verdict is Verdict.MORE_OPS:
+            if verdict is CheckVerdict.MORE_OPS:
                 if not self._read_ops(check_round):
                     self._timer = self._scheduler.call_later(NO_OPS_PAUSE_MS, lambda: self._walk(check_round), _KIND)
                     return
@@ -156,7 +156,7 @@ class TransactionChecks:
             try:
                 self._actions[verdict](check_round, half)
             except EngineError as refusal:
-                if verdict is not Verdict.DISCARD and refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE:
+                if verdict is not CheckVerdict.DISCARD and refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE:
                     # Upstream retries until the end of the round while the disk is full.
                     self._timer = self._scheduler.call_later(NO_ROOM_PAUSE_MS, lambda: self._walk(check_round), _KIND)
                     return
@@ -210,22 +210,24 @@ class TransactionChecks:
 
     # verdicts
 
-    def _judge(self, check_round: CheckRound, half: HalfMessage) -> Verdict:
+    def _judge(self, check_round: CheckRound, half: HalfMessage) -> CheckVerdict:
         config, record = self._config, half.record
         age = self._scheduler.now_ms - record.born_timestamp
         if record.store_timestamp >= check_round.start_ms:
-            return Verdict.FRESH  # upstream reaches it later in the round, but cannot read it before it is dispatched
+            return (
+                CheckVerdict.FRESH
+            )  # upstream reaches it later in the round, but cannot read it before it is dispatched
         if not half.count_check(config.transaction_check_max) or age > config.file_reserved_time * _HOUR_MS:
-            return Verdict.DISCARD
+            return CheckVerdict.DISCARD
         immune_ms = config.transaction_time_out
         asked = half.properties.get(props.CHECK_IMMUNITY_TIME_IN_SECONDS)
         if asked is not None:
             immune_ms = check_immunity_ms(asked, immune_ms)
             if age < immune_ms and half.immunity_enabled():
-                return Verdict.IMMUNE
+                return CheckVerdict.IMMUNE
         elif 0 <= age < immune_ms:
-            return Verdict.FRESH
-        return Verdict.CHECK if self._needs_check(check_round, age, immune_ms) else Verdict.MORE_OPS
+            return CheckVerdict.FRESH
+        return CheckVerdict.CHECK if self._needs_check(check_round, age, immune_ms) else CheckVerdict.MORE_OPS
 
     def _needs_check(self, check_round: CheckRound, age: int, immune_ms: int) -> bool:
         if check_round.last_op_born_ms is None:
