@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.clients import (
     ChannelClosed,
     ConsumerData,
-    ForgetWaiting,
+    DropInactiveRequests,
     Heartbeat,
     SubscriptionData,
     UnregisterClient,
@@ -182,7 +182,7 @@ NOTIFY_CLIENT_TERMINATION = Rpc(
     sv.NotifyClientTerminationRequest,
     sv.NotifyClientTerminationResponse,
     ClientService.notify_client_termination,
-    (ChangeInvisibleTime, ForgetWaiting, UnregisterClient, ChannelClosed),
+    (ChangeInvisibleTime, DropInactiveRequests, UnregisterClient, ChannelClosed),
     _CODES,
     rights=to_terminate,
     pool=ProxyPool.CLIENT_MANAGER,

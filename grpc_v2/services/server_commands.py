@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.gate.effects import AskToConsume, CheckTransactionState, Effect
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, Effect, RequestDirectConsumption
 
 from ..proxy.sessions import SessionChannel
 from .direct_consumption import DirectConsumption
@@ -20,5 +20,5 @@ class ServerCommands:
         """Send an effect on the client's telemetry stream. Effects without a gRPC command are ignored."""
         if isinstance(effect, CheckTransactionState):
             self.transaction_check_sender.send(channel, effect)
-        elif isinstance(effect, AskToConsume):
+        elif isinstance(effect, RequestDirectConsumption):
             self.direct_consumption.send_verify_message(channel, effect)

@@ -20,7 +20,7 @@ def members(mapping: QueueMapping, *, all_segments: bool, strict: bool = False) 
     """
     found: dict[str, Any] = {
         "bname": mapping.broker_name,
-        "currIdMap": _numbered({} if all_segments else mapping.led(), strict=strict),
+        "currIdMap": _numbered({} if all_segments else mapping.queues_led_here(), strict=strict),
         "dirty": mapping.dirty,
         "epoch": mapping.epoch,
     }

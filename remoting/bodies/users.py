@@ -5,7 +5,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations.users import PolicyEntry, PolicyInfo, UserInfo
+from rocketmq_testkit.emulator.operations.users import PolicyEntryInfo, PolicyInfo, UserInfo
 
 from .bean import Bean, bean
 from .writing import dumps
@@ -85,14 +85,14 @@ class AclBody(Bean):
         return [policy for policy in found if policy.entries]
 
 
-def _entry(body: EntryBody) -> PolicyEntry:
+def _entry(body: EntryBody) -> PolicyEntryInfo:
     if body.actions is None:
         raise EngineError(
             ResponseCode.SYSTEM_ERROR,
             'java.lang.NullPointerException: Cannot invoke "java.util.List.iterator()" because the return value of'
             ' "org.apache.rocketmq.remoting.protocol.body.AclInfo$PolicyEntryInfo.getActions()" is null',
         )
-    return PolicyEntry(body.resource, body.actions, body.source_ips, body.decision)
+    return PolicyEntryInfo(body.resource, body.actions, body.source_ips, body.decision)
 
 
 def acl(username: str, policies: list[PolicyInfo]) -> bytes:
@@ -113,6 +113,6 @@ def _policy_members(policy: PolicyInfo) -> dict[str, Any]:
     return {"entries": [_entry_members(each) for each in policy.entries], "policyType": policy.policy_type}
 
 
-def _entry_members(entry: PolicyEntry) -> dict[str, Any]:
+def _entry_members(entry: PolicyEntryInfo) -> dict[str, Any]:
     members = {"actions": entry.actions, "decision": entry.decision, "resource": entry.resource}
     return {**members, "sourceIps": entry.source_ips} if entry.source_ips else members

@@ -24,7 +24,7 @@ from rocketmq_testkit.emulator.operations.consume import (
     PopResult,
     RollBackPops,
 )
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..bodies.pop import BatchAckBody
 from ..request.call import RemotingCall
@@ -158,7 +158,7 @@ def _pop_error(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.POP_MESSAGE,
     header=PopMessageRequestHeader,
     rights=on_fields(Action.SUB, fields=CONSUMER_GROUP_AND_TOPIC),
-    pool=Pool.PULL,
+    pool=BrokerPool.PULL,
     response=_pop_response,
     error=_pop_error,
 )
@@ -184,7 +184,7 @@ def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes
     RequestCode.PEEK_MESSAGE,
     header=PeekMessageRequestHeader,
     rights=on_fields(Action.SUB, fields="topic consumerGroup"),
-    pool=Pool.PULL,
+    pool=BrokerPool.PULL,
     response=_peek_response,
     error=_pop_error,
 )
@@ -197,7 +197,7 @@ def peek_message(call: RemotingCall, header: PeekMessageRequestHeader, body: byt
     RequestCode.ACK_MESSAGE,
     header=AckMessageRequestHeader,
     rights=on_fields(Action.SUB, fields=CONSUMER_GROUP_AND_TOPIC),
-    pool=Pool.ACK,
+    pool=BrokerPool.ACK,
 )
 def ack_message(call: RemotingCall, header: AckMessageRequestHeader, body: bytes) -> AckMessage:
     """Translate an acknowledgement. The engine validates the receipt handle."""
@@ -225,7 +225,7 @@ def _change_error(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.CHANGE_MESSAGE_INVISIBLETIME,
     header=ChangeInvisibleTimeRequestHeader,
     rights=on_fields(Action.SUB, fields=CONSUMER_GROUP_AND_TOPIC),
-    pool=Pool.ACK,
+    pool=BrokerPool.ACK,
     response=_change_response,
     error=_change_error,
 )
@@ -240,7 +240,9 @@ def change_invisible_time(
     )
 
 
-@TABLE.processor(RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, rights=no_rights, pool=Pool.ACK, body=BatchAckBody)
+@TABLE.processor(
+    RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, rights=no_rights, pool=BrokerPool.ACK, body=BatchAckBody
+)
 def batch_ack_message(call: RemotingCall, header: NoHeader, body: BatchAckBody) -> BatchAckMessage:
     """Translate acknowledgements of several check points."""
     return BatchAckMessage(None if body.acks is None else [each.ack() for each in body.acks], body.broker_name)
@@ -262,7 +264,7 @@ def _notification_error(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.NOTIFICATION,
     header=NotificationRequestHeader,
     rights=on_fields(Action.SUB, fields=CONSUMER_GROUP_AND_TOPIC),
-    pool=Pool.PULL,
+    pool=BrokerPool.PULL,
     response=_notification_response,
     error=_notification_error,
 )
@@ -291,7 +293,7 @@ def _polling_info_error(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.POLLING_INFO,
     header=PollingInfoRequestHeader,
     rights=on_fields(Action.GET, fields=CONSUMER_GROUP_AND_TOPIC),
-    pool=Pool.PULL,
+    pool=BrokerPool.PULL,
     response=_polling_info_response,
     error=_polling_info_error,
 )

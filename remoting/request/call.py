@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
-from rocketmq_testkit.emulator.kernel.errors import EngineError, TurnedAway
+from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations.base import NO_ANSWER
+from rocketmq_testkit.emulator.operations.base import NO_RESPONSE
 
 from ..wire.ext_fields import Header
 from ..wire.response_frame import encode_response
@@ -105,7 +105,7 @@ class RemotingCall:
     def reply(self, outcome: Outcome) -> None:
         """Send the outcome, unless the request is oneway or gets no response."""
         channel = self.channel
-        if self.oneway or not channel.active or outcome is NO_ANSWER:
+        if self.oneway or not channel.active or outcome is NO_RESPONSE:
             return
         try:
             if isinstance(outcome, EngineError):
@@ -118,7 +118,7 @@ class RemotingCall:
         channel.send(frame)
 
     def _error(self, error: EngineError) -> bytes:
-        if isinstance(error, TurnedAway):
+        if isinstance(error, RejectedBeforeProcessing):
             return self.response(error.remark, code=error.code)
         return self.processor.encode_error(self, error)
 
