@@ -34,8 +34,8 @@ from .targets.choose import FORMS, target
 
 EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
 """Exit codes: all outcomes expected; some unexpected; unusable command line or a target that does not start."""
-
-
+EXTRA = {"grpcio": "grpc", "Jinja2": "jinja2", "rich": "rich"}
+"""Packages of the extra `conformance`, and the module of each."""
 ERRORS = (
     TargetError,
     SelectionError,
@@ -57,9 +57,10 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"rocketmq-conformance: {error}", file=sys.stderr)
         return UNUSABLE
     options.command = shown(sys.argv[1:] if words is None else words)
-    if find_spec("grpc") is None:
+    missing = [package for package, module in EXTRA.items() if find_spec(module) is None]
+    if missing:
         print(
-            "rocketmq-conformance: grpcio is not installed; it comes with the extra `conformance`: "
+            f"rocketmq-conformance: {missing[0]} is not installed; it comes with the extra `conformance`: "
             "pip install '/path/to/rocketmq-testkit[conformance]'",
             file=sys.stderr,
         )
