@@ -26,7 +26,7 @@ from .outcomes.truth import Truth, TruthError
 from .outputs import OutputError, check_outputs, shown
 from .pages import behavior_page
 from .report import document, junit, page
-from .report.terminal import Terminal
+from .report.terminal import Terminal, builds_shown
 from .runner.plan import Selection, SelectionError, sdks_of
 from .runner.run import Run, carry_out, record
 from .targets.apache import recipe as apache_recipe
@@ -222,19 +222,20 @@ def _run(options: argparse.Namespace) -> int:
     check_outputs({"--report": options.report}, page.NAME)
     expected = Expected.read(options.expected)
     total = (len(cases) + len(scenarios) * len(sdks)) * len(targets)
-    terminal = Terminal(sys.stdout, total)
-    run = carry_out(
-        cases,
-        targets,
-        truth,
-        jobs=options.jobs,
-        each=terminal.show,
-        scenarios=scenarios,
-        sdks=sdks,
-        attempts=options.attempts,
-        repeated_max=options.repeated_max,
-        expected=expected,
-    )
+    with Terminal(sys.stdout, total) as terminal:
+        run = carry_out(
+            cases,
+            targets,
+            truth,
+            jobs=options.jobs,
+            each=terminal.show,
+            scenarios=scenarios,
+            sdks=sdks,
+            attempts=options.attempts,
+            repeated_max=options.repeated_max,
+            expected=expected,
+            announce=terminal.announce,
+        )
     terminal.conclude(run)
     _write(run, targets, options)
     if options.record_expected is not None:
@@ -292,8 +293,9 @@ def _build(options: argparse.Namespace) -> int:
     except LookupError as error:
         raise SelectionError(str(error)) from error
     recipes += [apache_recipe(version) for version in options.apache or ([] if options.sdk else [REFERENCE_VERSION])]
-    for recipe in recipes:
-        print(f"{recipe.name}: {driver_build.build(recipe)}", flush=True)
+    with builds_shown(sys.stderr) as announce:
+        for recipe in recipes:
+            print(f"{recipe.name}: {driver_build.build(recipe, announce)}", flush=True)
     return EXPECTED
 
 
