@@ -5,7 +5,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import groupby, zip_longest
@@ -158,14 +158,14 @@ def _severity(verdict: str) -> tuple[bool, str]:
     return verdict in _SIGNS, verdict
 
 
-def _cases(content: Document, targets: Iterable[str]) -> dict[str, list[_Row]]:
+def _cases(content: Document, targets: Sequence[str]) -> dict[str, list[_Row]]:
     """Return the rows of cases by noun, each with an outcome for each target."""
     table = _by_id(each for each in content["outcomes"] if "@" not in each["id"])
     rows = {id_: _row(id_, content, [found.get(name) for name in targets]) for id_, found in table.items()}
     return {noun: [rows[id_] for id_ in ids] for noun, ids in groupby(rows, key=lambda id_: id_.partition(".")[0])}
 
 
-def _scenarios(content: Document, targets: Iterable[str], sdks: Iterable[str]) -> list[_Row]:
+def _scenarios(content: Document, targets: Sequence[str], sdks: Sequence[str]) -> list[_Row]:
     """Return the rows of scenarios, each with an outcome for each SDK and target."""
     table = _by_id(each for each in content["outcomes"] if "@" in each["id"])
     columns = [(sdk, name) for sdk in sdks for name in targets]
