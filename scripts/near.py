@@ -9,6 +9,7 @@ The durations of test files come from the reports of earlier runs. Tests that ex
 and neither do tests that start Spark. The exit code is 0 if all tests that ran have passed.
 """
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,8 @@ SECONDS = 15.0
 WORKERS = 2
 FEW_FILES = 4
 """Up to this number of test files one process is faster, because workers take a second to start."""
+STARTS_SPARK = re.compile(r"^from pyspark\.sql import .*\bSparkSession\b", re.MULTILINE)
+"""Found in a test file that starts Spark, which alone takes ten seconds."""
 NO_TESTS_RAN = 5
 """Exit code of pytest if it has selected no test."""
 
@@ -51,7 +54,7 @@ def fitting(tests: Sequence[str], seconds: Mapping[str, float], root: Path = ROO
     left = SECONDS * WORKERS
     for test in tests:
         cost = seconds.get(test, 0.0)
-        if cost > left or "SparkSession" in (root / test).read_text():
+        if cost > left or STARTS_SPARK.search((root / test).read_text()):
             others.append(test)
         else:
             fit.append(test)

@@ -118,7 +118,7 @@ def test_each_room_has_tests_near_it() -> None:
 def test_tests_fit_into_the_time_nearest_first(tmp_path: Path) -> None:
     """Tests are taken in order while their time of earlier runs fits; tests that start Spark are left out."""
     for name in ("a", "b", "c", "d"):
-        (tmp_path / name).write_text("def test(session: SparkSession)" if name == "d" else "")
+        (tmp_path / name).write_text("from pyspark.sql import Row, SparkSession\n" if name == "d" else "")
     seconds = {"a": 20.0, "b": near.SECONDS * near.WORKERS - 15, "c": 5.0}
     assert near.fitting(["a", "b", "c", "d"], seconds, tmp_path) == (["a", "c"], ["b", "d"])
 
