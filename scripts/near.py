@@ -24,8 +24,8 @@ SECONDS = 15.0
 WORKERS = 2
 FEW_FILES = 4
 """Up to this number of test files one process is faster, because workers take a second to start."""
-STARTS_SPARK = re.compile(r"^from pyspark\.sql import .*\bSparkSession\b", re.MULTILINE)
-"""Found in a test file that starts Spark, which alone takes ten seconds."""
+SESSIONS = re.compile(r"\b(SparkSession|SparkRocketMQ|spark_rocketmq\w*)\b")
+"""The session of Spark, and the fixtures that need one. A session alone takes ten seconds to start."""
 NO_TESTS_RAN = 5
 """Exit code of pytest if it has selected no test."""
 
@@ -54,12 +54,17 @@ def fitting(tests: Sequence[str], seconds: Mapping[str, float], root: Path = ROO
     left = SECONDS * WORKERS
     for test in tests:
         cost = seconds.get(test, 0.0)
-        if cost > left or STARTS_SPARK.search((root / test).read_text()):
+        if cost > left or starts_spark(test, root):
             others.append(test)
         else:
             fit.append(test)
             left -= cost
     return fit, others
+
+
+def starts_spark(test: str, root: Path = ROOT) -> bool:
+    """True if a test file uses a session of Spark."""
+    return test.startswith(f"{near_tests.TESTS['spark']}/") and bool(SESSIONS.search((root / test).read_text()))
 
 
 def seconds_of_earlier_runs(reports: Path = REPORTS, root: Path = ROOT) -> dict[str, float]:
