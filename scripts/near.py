@@ -24,8 +24,8 @@ SECONDS = 15.0
 WORKERS = 2
 FEW_FILES = 4
 """Up to this number of test files one process is faster, because workers take a second to start."""
-SESSIONS = re.compile(r"\b(SparkSession|SparkRocketMQ|spark_rocketmq\w*)\b")
-"""The session of Spark, and the fixtures that need one. A session alone takes ten seconds to start."""
+SESSIONS = re.compile(r"\b(SparkSession|SparkRocketMQ|spark_rocketmq\w*|subprocess)\b")
+"""A session of Spark, the fixtures that need one, and processes with their own. A start alone takes ten seconds."""
 NO_TESTS_RAN = 5
 """Exit code of pytest if it has selected no test."""
 
@@ -63,7 +63,7 @@ def fitting(tests: Sequence[str], seconds: Mapping[str, float], root: Path = ROO
 
 
 def starts_spark(test: str, root: Path = ROOT) -> bool:
-    """True if a test file uses a session of Spark."""
+    """True if a test file uses a session of Spark, in this process or in another one."""
     return test.startswith(f"{near_tests.TESTS['spark']}/") and bool(SESSIONS.search((root / test).read_text()))
 
 
