@@ -4,8 +4,8 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-fast test-oldest test-recovery simulate lint format types pages serve conformance
-.PHONY: conformance-real docs docs-serve mutants bench bench-growth bench-spark clean
+.PHONY: help demo demo-spark test test-near test-fast test-oldest test-recovery simulate lint format types pages serve
+.PHONY: conformance conformance-real docs docs-serve mutants bench bench-growth bench-spark clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,6 +27,9 @@ test: $(VENV)/dev.stamp ## Install the tools of the tests and run all tests (hal
 
 test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a minute)
 	$(STAGES) fast
+
+test-near: $(VENV)/dev.stamp ## Test the rooms that a change touches; SINCE=main chooses the change (15 seconds)
+	$(BIN)/python scripts/near.py $(SINCE)
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, other protobufs and Pythons
 	$(STAGES) oldest protobuf-whole libraries spark-oldest

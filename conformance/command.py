@@ -26,7 +26,7 @@ from .outcomes.truth import Truth, TruthError
 from .outputs import OutputError, check_outputs, shown
 from .pages import behavior_page
 from .report import document, junit, page
-from .report.terminal import Terminal
+from .report.terminal import Terminal, builds_shown
 from .runner.plan import Selection, SelectionError, sdks_of
 from .runner.run import Run, carry_out, record
 from .targets.apache import recipe as apache_recipe
@@ -34,8 +34,8 @@ from .targets.choose import FORMS, target
 
 EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
 """Exit codes: all outcomes expected; some unexpected; unusable command line or a target that does not start."""
-
-
+EXTRA = {"grpcio": "grpc", "Jinja2": "jinja2", "rich": "rich"}
+"""Packages of the extra `conformance`, and the module of each."""
 ERRORS = (
     TargetError,
     SelectionError,
@@ -57,9 +57,10 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"rocketmq-conformance: {error}", file=sys.stderr)
         return UNUSABLE
     options.command = shown(sys.argv[1:] if words is None else words)
-    if find_spec("grpc") is None:
+    missing = [package for package, module in EXTRA.items() if find_spec(module) is None]
+    if missing:
         print(
-            "rocketmq-conformance: grpcio is not installed; it comes with the extra `conformance`: "
+            f"rocketmq-conformance: {missing[0]} is not installed; it comes with the extra `conformance`: "
             "pip install '/path/to/rocketmq-testkit[conformance]'",
             file=sys.stderr,
         )
@@ -221,19 +222,20 @@ def _run(options: argparse.Namespace) -> int:
     check_outputs({"--report": options.report}, page.NAME)
     expected = Expected.read(options.expected)
     total = (len(cases) + len(scenarios) * len(sdks)) * len(targets)
-    terminal = Terminal(sys.stdout, total)
-    run = carry_out(
-        cases,
-        targets,
-        truth,
-        jobs=options.jobs,
-        each=terminal.show,
-        scenarios=scenarios,
-        sdks=sdks,
-        attempts=options.attempts,
-        repeated_max=options.repeated_max,
-        expected=expected,
-    )
+    with Terminal(sys.stdout, total) as terminal:
+        run = carry_out(
+            cases,
+            targets,
+            truth,
+            jobs=options.jobs,
+            each=terminal.show,
+            scenarios=scenarios,
+            sdks=sdks,
+            attempts=options.attempts,
+            repeated_max=options.repeated_max,
+            expected=expected,
+            announce=terminal.announce,
+        )
     terminal.conclude(run)
     _write(run, targets, options)
     if options.record_expected is not None:
@@ -291,8 +293,9 @@ def _build(options: argparse.Namespace) -> int:
     except LookupError as error:
         raise SelectionError(str(error)) from error
     recipes += [apache_recipe(version) for version in options.apache or ([] if options.sdk else [REFERENCE_VERSION])]
-    for recipe in recipes:
-        print(f"{recipe.name}: {driver_build.build(recipe)}", flush=True)
+    with builds_shown(sys.stderr) as announce:
+        for recipe in recipes:
+            print(f"{recipe.name}: {driver_build.build(recipe, announce)}", flush=True)
     return EXPECTED
 
 

@@ -70,12 +70,15 @@ USES_LIBRARIES = (
     "tests/fixtures/test_command.py",
     "tests/fixtures/test_control.py",
     "tests/fixtures/test_control_http.py",
+    "tests/fixtures/test_metrics.py",
     "tests/fixtures/test_tls.py",
+    "tests/conformance/test_page_text.py",
+    "tests/conformance/test_terminal.py",
 )
 """Tests that also run with the oldest versions of all libraries.
 
-The engine's tests are not among them because it imports only the standard library. Of the fixtures' tests, these files
-use each library; the others start more processes and import nothing else.
+The engine's tests are not among them because it imports only the standard library. Of the tests of fixtures and
+conformance, these files use each library; the others start more processes and import nothing else.
 """
 CLIENTS = ("tests/clients",)
 """Tests of the emulator with real SDKs and Apache's own tools."""

@@ -17,14 +17,17 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import groupby
 from pathlib import Path
 
 from . import registry
 from .toolchains.recipe import BuildError, Recipe, Workshop
 
+Announce = Callable[[str], AbstractContextManager[None]]
+"""Shows within a block that the driver of a name is being built."""
 _NOT_SOURCE = {"__pycache__", "target", "node_modules", "bin", ".venv"}
 
 
@@ -52,10 +55,11 @@ def place(recipe: Recipe) -> Path:
     return cache_folder() / f"{recipe.name}-{fingerprint(recipe)}"
 
 
-def build(recipe: Recipe) -> Path:
+def build(recipe: Recipe, announce: Announce | None = None) -> Path:
     """Build the driver of ``recipe`` if it is not cached, and return its folder.
 
-    Raises BuildError if a tool is missing (before anything is started) or a build command fails.
+    ``announce`` shows that a build is in progress, by default in lines on standard error. Raises BuildError if a tool
+    is missing (before anything is started) or a build command fails.
     """
     final = place(recipe)
     if final.is_dir():
@@ -64,7 +68,7 @@ def build(recipe: Recipe) -> Path:
     final.parent.mkdir(parents=True, exist_ok=True)
     with locked(final.with_name(final.name + ".lock")):
         if not final.is_dir():
-            with announced(recipe.name):
+            with (announce or announced)(recipe.name):
                 _build_into(recipe, final)
     return final
 

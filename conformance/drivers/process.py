@@ -26,7 +26,7 @@ from rocketmq_testkit.remoting.client import Credentials
 from rocketmq_testkit.remoting.client.closeable import Closeable
 
 from . import registry
-from .build import build, require_tools
+from .build import Announce, build, require_tools
 from .toolchains.recipe import Launch
 
 Fields = dict[str, Any]
@@ -330,14 +330,16 @@ class Driver(Closeable):
         return DriverFailure(f"the {self.name} driver {problem}{state}; its last output:\n{output}")
 
 
-def start(name: str, addresses: Addresses, *, slow: bool = False, load: bool = False) -> Driver:
+def start(
+    name: str, addresses: Addresses, *, slow: bool = False, load: bool = False, announce: Announce | None = None
+) -> Driver:
     """Build the driver of the SDK ``name`` if needed and start it with ``addresses``; does not wait for its hello.
 
     ``slow`` keeps the SDK's default intervals, which are long. ``load`` starts a process tuned for load (see Launch).
-    Raises LookupError, BuildError or DriverFailure.
+    ``announce`` shows a build in progress. Raises LookupError, BuildError or DriverFailure.
     """
     recipe = registry.recipe(name)
-    launch = Launch(built=build(recipe), home=_new_home(name), load=load)
+    launch = Launch(built=build(recipe, announce), home=_new_home(name), load=load)
     words = list(recipe.command(launch))
     # A cached build may have outlived the runtime that it needs.
     require_tools(recipe, words[0])

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..deployment.target import Access, Place, TargetError
+from ..drivers.build import Announce
 from ..sdk.stage import Crew
 from ..targets.address import AddressPlace
 
@@ -14,9 +15,13 @@ _GONE_SECONDS = 20.0
 
 
 class Crews:
-    """Active crews, thread-safe; `close` ends them from another thread, such as after an interrupted run."""
+    """Active crews, thread-safe; `close` ends them from another thread, such as after an interrupted run.
 
-    def __init__(self) -> None:
+    `announce` shows builds of drivers in progress.
+    """
+
+    def __init__(self, announce: Announce | None = None) -> None:
+        self._announce = announce
         self._changed = threading.Condition()
         self._at_work: set[Crew] = set()
         self._closed = False
@@ -25,7 +30,7 @@ class Crews:
     @contextmanager
     def crew(self, sdk: str, place: Place) -> Iterator[Crew]:
         """A crew of an SDK for a deployment. Raises TargetError if the run is over."""
-        crew = Crew(sdk, place)
+        crew = Crew(sdk, place, announce=self._announce)
         with self._changed:
             if self._closed:
                 raise TargetError("the run is over")

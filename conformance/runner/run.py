@@ -10,6 +10,7 @@ from itertools import zip_longest
 from ..case import Case
 from ..deployment.target import Target
 from ..deployment.undisturbed import undisturbed
+from ..drivers.build import Announce
 from ..outcomes.expected import Expected
 from ..outcomes.outcome import Outcome, Verdict
 from ..outcomes.truth import Truth
@@ -64,12 +65,13 @@ def carry_out(
     attempts: int = 1,
     repeated_max: int | None = None,
     expected: Expected | None = None,
+    announce: Announce | None = None,
 ) -> Run:
     """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
 
     `attempts` applies to scenarios, and to cases on a real broker; `repeated_max` outcomes may need more than one.
     After Ctrl-C the outcomes found so far are returned. `expected`: expected deviations of brokers other than this
-    project's emulator.
+    project's emulator. `announce` shows builds of drivers in progress, by default in lines on standard error.
     """
     run = Run([target.name for target in targets], repeated_max=repeated_max)
     begin = time.monotonic()
@@ -86,7 +88,7 @@ def carry_out(
         with ExitStack() as started:
             for target in targets:
                 started.enter_context(target)
-            crews = Crews()
+            crews = Crews(announce)
             started.callback(undisturbed, crews.close)  # before the targets that they use, also after Ctrl-C
             pool = Pool(jobs, note)
             for target in targets:

@@ -15,6 +15,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ..context.json_text import dumps
 from ..context.world import Stopwatch, World
 from ..deployment.target import Place
+from ..drivers.build import Announce
 from ..drivers.process import Addresses, Driver, DriverError, DriverFailure, Fields, start
 from .actors import AWAIT_MS, CLOSE_SECONDS, PRIMING, Consumer, Producer, Style
 
@@ -44,9 +45,17 @@ _UNSTABLE: tuple[tuple[re.Pattern[str], str], ...] = (
 class Crew:
     """The driver processes of one SDK for one deployment, numbered from 0; a context manager that ends them."""
 
-    def __init__(self, sdk: str, place: Place, credentials: Credentials | None = None) -> None:
+    def __init__(
+        self,
+        sdk: str,
+        place: Place,
+        credentials: Credentials | None = None,
+        *,
+        announce: Announce | None = None,
+    ) -> None:
         self.sdk = sdk
         self.place = place
+        self._announce = announce
         access = place.access
         tls = access.tls
         self._addresses = Addresses(
@@ -65,7 +74,7 @@ class Crew:
             if self._closed:
                 raise DriverFailure(f"the {self.sdk} driver is not started: the run is over")
             if number not in self._processes:
-                self._processes[number] = start(self.sdk, self._addresses)
+                self._processes[number] = start(self.sdk, self._addresses, announce=self._announce)
             return self._processes[number]
 
     def is_new(self, number: int) -> bool:

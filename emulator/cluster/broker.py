@@ -4,7 +4,7 @@ A room uses only the rooms passed to its `build`. Calls in the other direction a
 few callbacks defined here. This file contains no broker rules.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -40,6 +40,7 @@ from ..snapshot.durable_state import BrokerState, LogState, ServiceState
 from ..static_topic import room as static_topic_room
 from ..static_topic.queue_mappings import QueueMappings
 from ..stats import room as stats_room
+from ..stats.broker_metrics import BROKER, BrokerMetrics
 from ..store import room as store_room
 from ..store.lmq_store import LmqStore
 from ..store.message_store import MessageStore
@@ -214,21 +215,19 @@ class Broker:
         """Count a remoting client that has connected (`CONNECT`) or disconnected (`CLOSE`)."""
         self.store.stats.by_name.count_connection(what, self._scheduler.now_ms)
 
-    def metrics(self) -> dict[str, int]:
-        """Return counters since the start of the run and current sizes, by name.
-
-        Messages of system topics are not counted.
-        """
+    def metrics(self) -> Mapping[str, BrokerMetrics]:
+        """Return counters since the start of the run and current sizes, by the name of their group."""
         stats = self.store.stats
-        return {
-            "messages_stored": stats.put,
-            "messages_delivered": stats.got,
-            "log_bytes": self.store.log.stored_bytes,
-            "waiting_pulls": len(self.pulls.hold),
-            "waiting_pops": self.pops.polling.total,
-            "waiting_notifications": self.notifications.polling.total,
-            "buffered_check_points": len(self.pop_buffer),
-        }
+        found = BrokerMetrics(
+            messages_stored=stats.put,
+            messages_delivered=stats.got,
+            log_bytes=self.store.log.stored_bytes,
+            waiting_pulls=len(self.pulls.hold),
+            waiting_pops=self.pops.polling.total,
+            waiting_notifications=self.notifications.polling.total,
+            buffered_check_points=len(self.pop_buffer),
+        )
+        return {BROKER: found}
 
     def bind(self, host: tuple[str, int]) -> None:
         """Set the address at which clients reach the broker; messages stored from now on contain it."""

@@ -182,16 +182,17 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert said.count("\n") == 1
 
 
-def test_without_the_extra_its_name_is_said() -> None:
-    """Without the extra `conformance`, the command exits with one sentence that names the extra."""
-    program = "import sys; sys.modules['grpc'] = None; from rocketmq_testkit.conformance.command import main; "
+@pytest.mark.parametrize(("package", "module"), [("grpcio", "grpc"), ("Jinja2", "jinja2"), ("rich", "rich")])
+def test_without_the_extra_its_name_is_said(package: str, module: str) -> None:
+    """Without a package of the extra `conformance`, the command exits with one sentence that names the extra."""
+    program = f"import sys; sys.modules[{module!r}] = None; from rocketmq_testkit.conformance.command import main; "
     done = subprocess.run(
         [sys.executable, "-c", program + "sys.exit(main(['list']))"], capture_output=True, text=True, check=False
     )
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "rocketmq-conformance: grpcio is not installed; it comes with the extra `conformance`: "
+        f"rocketmq-conformance: {package} is not installed; it comes with the extra `conformance`: "
         "pip install '/path/to/rocketmq-testkit[conformance]'\n"
     )
 

@@ -104,10 +104,11 @@ def who_has_no_spark_is_told(stranger: Path, tmp_path: Path) -> None:
 
 
 def the_installed_suite_knows_what_real_brokers_did(stranger: Path, tmp_path: Path) -> None:
-    """Check that the wheel contains the records of real brokers."""
-    printed = run(stranger / "rocketmq-conformance", "run", "-k", "tag", cwd=tmp_path)
+    """Check that the wheel contains the records of real brokers, and the template of the page of a run."""
+    printed = run(stranger / "rocketmq-conformance", "run", "-k", "tag", "--report", "report", cwd=tmp_path)
 
     assert "as expected" in printed
+    assert "<h2>Cases</h2>" in (tmp_path / "report" / "index.html").read_text()
 
 
 def the_installed_suite_knows_what_sdks_saw(stranger: Path, tmp_path: Path) -> None:
@@ -154,6 +155,12 @@ def the_wheel_holds_what_it_should(wheel: Path) -> None:
             if not LEFT_OUT & set(file.relative_to(folder).parts)
         }
         assert modules <= set(names), sorted(modules - set(names))
+        pages = {
+            f"{installed}/{file.relative_to(folder).as_posix()}"
+            for pattern in ("*.jinja", "*.css")
+            for file in folder.rglob(pattern)
+        }
+        assert pages <= set(names), sorted(pages - set(names))
     assert "rocketmq_testkit/grpc_v2/proto/service.proto" in names
     conformance = ROOT / "conformance"
     records = {

@@ -19,7 +19,7 @@ class Control:
     def __call__(
         self, method: str, path: str, content: Any = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
-        """Send a request and return the status and JSON of the response.
+        """Send a request and return the status and the content of the response: values of JSON, or text.
 
         A body has the content type JSON unless `headers` are given.
         """
@@ -27,7 +27,8 @@ class Control:
         found = JSON if headers is None and body is not None else (headers or {})
         self.connection.request(method, path, body, {**self.headers, **found})
         answer = self.connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        said = answer.read()
+        return answer.status, json.loads(said) if "json" in answer.headers["content-type"] else said.decode()
 
     def __enter__(self) -> Self:
         return self

@@ -10,6 +10,7 @@ from rocketmq_testkit.emulator import operations
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.snapshot.durable_state import ServiceState
+from rocketmq_testkit.emulator.stats.broker_metrics import BROKER
 
 
 def subclasses(kind: type[Operation]) -> Iterator[type[Operation]]:
@@ -40,8 +41,8 @@ def test_metrics_count_messages_and_waiting_requests(world: World) -> None:
     world.topic("A", 1)
     world.send("A", b"one")
     world.engine.submit(world.broker, PullMessage("G", "A", 0, 1, 32, 2 | 4, 0, 15_000, subscription="*"))
-    metrics = world.broker.metrics()
-    assert (metrics["messages_stored"], metrics["messages_delivered"], metrics["waiting_pulls"]) == (1, 0, 1)
-    assert metrics["log_bytes"] == world.broker.store.log.stored_bytes > 0
+    metrics = world.broker.metrics()[BROKER]
+    assert (metrics.messages_stored, metrics.messages_delivered, metrics.waiting_pulls) == (1, 0, 1)
+    assert metrics.log_bytes == world.broker.store.log.stored_bytes > 0
     world.engine.restart()
-    assert world.broker.metrics()["messages_stored"] == 0
+    assert world.broker.metrics()[BROKER].messages_stored == 0
