@@ -39,10 +39,10 @@ from rocketmq_testkit.emulator.operations.groups import (
     QueryGroupsOfTopic,
     QueryTopicsOfGroup,
 )
+from rocketmq_testkit.emulator.operations.message_queries import QueryMessage
 from rocketmq_testkit.emulator.operations.offsets import QueryConsumerOffset, ResetOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendReplyMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
-from rocketmq_testkit.emulator.operations.views import QueryMessage
 from world import BODY, FAR_MS, START_MS, World
 
 TOPICS, GROUPS, CLIENTS, STORED = 10_000, 1_000, 5_000, 1_000_000
@@ -117,7 +117,7 @@ class Crowd(World):
     def do(self, operations: Sequence[Operation], channel: DirectChannel | None = None) -> None:
         """Submit operations that complete at once."""
         for operation in operations:
-            self.engine.ask(self.engine.brokers[0], operation, channel)
+            self.engine.execute(self.engine.brokers[0], operation, channel)
 
 
 def few() -> Crowd:
@@ -298,7 +298,7 @@ def in_order(crowd: Crowd, count: int) -> Work:
     def work() -> None:
         for group, topic in chosen:
             crowd.send(topic)
-            result = crowd.engine.ask(crowd.engine.brokers[0], pop(crowd, group, topic, order=True))
+            result = crowd.engine.execute(crowd.engine.brokers[0], pop(crowd, group, topic, order=True))
             assert isinstance(result, PopResult)
             (message,) = result.messages
             handle = Receipt(message.start_offset, result.pop_time, FAR_MS, 999, "0", broker, 0, message.queue_offset)
@@ -343,7 +343,7 @@ def routes(crowd: Crowd, count: int) -> Work:
 
     def work() -> None:
         for operation in operations:
-            crowd.engine.ask(crowd.engine.name_server, operation)
+            crowd.engine.execute(crowd.engine.name_server, operation)
 
     return work
 

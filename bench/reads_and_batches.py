@@ -5,10 +5,10 @@ from collections.abc import Callable
 from rocketmq_testkit.emulator.engine import DirectCall
 from rocketmq_testkit.emulator.operations.base import Result
 from rocketmq_testkit.emulator.operations.consume import Notification, PeekMessage, PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.message_queries import ViewMessage
 from rocketmq_testkit.emulator.operations.offsets import SearchOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack, SendResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
-from rocketmq_testkit.emulator.operations.views import ViewMessage
 from rocketmq_testkit.emulator.topic.topic_table import BATCH_QUEUE, QUEUE_TYPE
 from rocketmq_testkit.remoting.client import batch_body
 from world import BODY, FAR_MS, World

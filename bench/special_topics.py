@@ -191,7 +191,7 @@ def map_queues(
 ) -> None:
     """Store a mapping of logical queues at a broker."""
     mapping = QueueMapping(config.topic_name, len(parts), broker.name, epoch, dict(parts))
-    world.engine.ask(broker, CreateStaticTopic(config, mapping, False))
+    world.engine.execute(broker, CreateStaticTopic(config, mapping, False))
 
 
 def static_routes(world: World, count: int) -> Work:
@@ -200,7 +200,7 @@ def static_routes(world: World, count: int) -> Work:
 
     def work() -> None:
         for operation in operations:
-            world.engine.ask(world.engine.name_server, operation)
+            world.engine.execute(world.engine.name_server, operation)
 
     return work
 
@@ -225,7 +225,7 @@ def static_pulled(world: World, count: int) -> Work:
     def work() -> None:
         for number in range(count):
             operation = PullMessage("G", f"static-{number % BUSY}", 0, 0, PULLED, 4, 0, 0, 0, "*", "TAG")
-            found = world.engine.ask(leader, operation)
+            found = world.engine.execute(leader, operation)
             assert isinstance(found, PullResult)
             assert len(found.records) == MOVED_AT
 
@@ -238,7 +238,7 @@ def static_asked(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            world.engine.ask(leader, GetMaxOffset(f"static-{number % BUSY}", 0))
+            world.engine.execute(leader, GetMaxOffset(f"static-{number % BUSY}", 0))
 
     return work
 
@@ -251,7 +251,7 @@ def static_made(world: World, count: int) -> Work:
         for name in names:
             static_topic(world, name)
             for broker in world.engine.brokers:
-                world.engine.ask(broker, DeleteTopic(name))
+                world.engine.execute(broker, DeleteTopic(name))
 
     return work
 

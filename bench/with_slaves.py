@@ -32,7 +32,7 @@ def empty() -> World:
         world.topic(f"other-{number}")
     world.topic("work")
     # A slave fetches the tables of its master periodically; without them it knows no topic.
-    slave_of(world).take_tables(world.engine.brokers[0])
+    slave_of(world).copy_tables(world.engine.brokers[0])
     return world
 
 
@@ -91,7 +91,7 @@ def pulled(world: World, count: int) -> Work:
     def work() -> None:
         for offset in range(first, first + count, PULLED):
             pull = PullMessage("G", "work", 0, offset, PULLED, 4, 0, 0, 0, "*", "TAG")
-            assert world.engine.ask(slave, pull)
+            assert world.engine.execute(slave, pull)
 
     return work
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.auth.authentication import Access
+from rocketmq_testkit.emulator.auth.authentication import AccessControl
 
 from .config.duration_lists import check
 from .config.proxy_config import ProxyConfig
@@ -73,8 +73,8 @@ def messaging_methods(
         config=config,
         tick=tick or _no_tick,
     )
-    engine.excusing.append(parts.sessions.excuse)
-    engine.leaving.append(parts.polls.broker_stopped)
+    engine.lease_listeners.append(parts.sessions.excuse)
+    engine.stopped_listeners.append(parts.polls.broker_stopped)
     delayed_calls = DelayedCalls(engine.scheduler, call_later, parts.tick)
     rpcs = {
         rpc.name: rpc.served_by(service, engine.gate, log)
@@ -107,19 +107,19 @@ class _Parts:
         self.tick = tick
         self.name_server = name_server = engine.name_server
         self.scheduler = scheduler = engine.scheduler
-        self.message_ids = engine.chance.stream("grpc_v2 message ids")
+        self.message_ids = engine.random_streams.stream("grpc_v2 message ids")
         self.routes = routes = Routes(
             brokers,
             perm=name_server.perm,
             order_conf=name_server.order_conf,
-            chance=engine.chance.stream("grpc_v2 first queue"),
+            chance=engine.random_streams.stream("grpc_v2 first queue"),
             endpoint=endpoint,
         )
         self.fire_and_forget = fire_and_forget = FireAndForget(engine.gate, routes)
         self.transactions = Transactions(config)
         self.polls = Polls(scheduler=scheduler, config=config, fire_and_forget=fire_and_forget, tick=tick)
         self.pools = RequestPools(scheduler, config, brokers)
-        self.access = Access(config, scheduler, routes.accounts)
+        self.access = AccessControl(config, scheduler, routes.user_table)
         self.renewals = Renewals(
             scheduler=scheduler, config=config, gate=engine.gate, fire_and_forget=fire_and_forget, routes=routes
         )

@@ -60,7 +60,7 @@ class MessagingService:
         client = SessionChannel(metadata.get(CLIENT_ID) or "{}:{}".format(*facts.peer), facts.peer, None).channel_id
         label = "CONNECTION" if head is None else head.path.removeprefix(SERVICE)
         outcome = Rejection(call.code, call.name, call.text)
-        self._gate.refused(NODE, client, label, raw_request(metadata, None), outcome=outcome)
+        self._gate.record_refusal(NODE, client, label, raw_request(metadata, None), outcome=outcome)
 
     def close(self) -> None:
         """Discard all clients and cancel their timers. The transport closes the connections."""

@@ -47,7 +47,7 @@ class Clients:
 
     def ask(self, operation: Operation) -> Any:
         """Return the broker's result."""
-        return self._emulator.run_in_loop(lambda host: host.engine.ask(host.engine.brokers[0], operation))
+        return self._emulator.run_in_loop(lambda host: host.engine.execute(host.engine.brokers[0], operation))
 
     def pop(self, topic: str = "orders", group: str = "shop", **more: Any) -> dict[int, str]:
         """Pop; returns the receipt handles by queue offset."""
@@ -276,7 +276,7 @@ def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
     def refuse(host: Host, operation: Operation) -> None:
         broker = host.engine.brokers[0]
         host.engine.gate.refuse(broker, DirectCall(DirectChannel("client")), operation, busy)
-        host.engine.gate.refused("proxy", "grpc:client", "AckMessage", RawRequest({"group.name": "shop"}), outcome=busy)
+        host.engine.gate.record_refusal("proxy", "grpc:client", "AckMessage", RawRequest({"group.name": "shop"}), outcome=busy)
 
     rocketmq.run_in_loop(
         lambda host: refuse(host, PopMessage("late", "orders", -1, 8, INVISIBLE_MS, 0, 0, 0, "TAG", "*"))

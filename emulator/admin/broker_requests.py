@@ -17,7 +17,7 @@ from ..operations.cluster import (
     TextResult,
     UpdateBrokerConfig,
 )
-from ..overload.request_pools import Pool, RequestPools
+from ..overload.request_pools import BrokerPool, BrokerRequestPools
 from ..store.message_store import MessageStore
 
 VERSION = 479
@@ -28,7 +28,7 @@ _STORE_SPANS = (
     *("<=0ms", "0~10ms", "10~50ms", "50~100ms", "100~200ms", "200~500ms", "500ms~1s"),
     *("1~2s", "2~3s", "3~4s", "4~5s", "5~10s", "10s~"),
 )
-_POOLS = (Pool.SEND, Pool.PULL, Pool.QUERY, Pool.LITE_PULL, Pool.ACK)
+_POOLS = (BrokerPool.SEND, BrokerPool.PULL, BrokerPool.QUERY, BrokerPool.LITE_PULL, BrokerPool.ACK)
 
 
 class BrokerAdministration:
@@ -42,7 +42,7 @@ class BrokerAdministration:
         store: MessageStore,
         timer_congestion: Callable[[], int],
         config_changed: Callable[[], None],
-        request_pools: RequestPools,
+        request_pools: BrokerRequestPools,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -85,7 +85,7 @@ class BrokerAdministration:
         rates = stats.rates(now)
         puts = max(stats.puts, 1)  # upstream uses at least 1 as its divisor
         oldest = next((record for _, record in log.records_from(0)), None)
-        ends, _, most_ends = self._request_pools.describe(Pool.TRANSACTION)
+        ends, _, most_ends = self._request_pools.describe(BrokerPool.TRANSACTION)
         earliest = self._store.last_store_timestamp if oldest is None else store_timestamp(oldest)
         table = {
             "brokerActive": "true",

@@ -1,7 +1,7 @@
 """Subscriptions of groups, and their lag in time. Source: AdminBrokerProcessor (5.3.3)."""
 
 from ..assembly.handlers import handles
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
@@ -18,7 +18,7 @@ from ..operations.groups import (
 )
 
 
-class Consumption:
+class ConsumeStatsRequests:
     """Describes how groups consume topics."""
 
     def __init__(
@@ -27,7 +27,7 @@ class Consumption:
         config: BrokerConfig,
         scheduler: Scheduler,
         tables: BrokerTables,
-        clients: Clients,
+        clients: ClientRegistry,
     ) -> None:
         self._config = config
         self._scheduler = scheduler

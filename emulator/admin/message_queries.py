@@ -5,7 +5,7 @@ Source: QueryMessageProcessor, IndexService, AdminBrokerProcessor.queryConsumeQu
 """
 
 from ..assembly.handlers import handles
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..filter.message_filter import SqlError, filter_of
 from ..gate.gate import Call
@@ -13,7 +13,7 @@ from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import properties as props
 from ..message import stored_record as records
-from ..operations.views import (
+from ..operations.message_queries import (
     MessagesResult,
     QueryConsumeQueue,
     QueryConsumeQueueResult,
@@ -22,7 +22,7 @@ from ..operations.views import (
     ViewMessage,
 )
 from ..store.message_store import MessageStore
-from ..store.refusals import bytes_of
+from ..store.refusals import raw_bytes_at
 
 SECOND_MS = 1000
 
@@ -39,17 +39,17 @@ class KeyIndex:
         self._store = store
         self._next = 0
         self._first = 0
-        self._places: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        self._positions: dict[tuple[str, str], list[tuple[int, int]]] = {}
         self._begin_ms: int | None = None
         self.last_timestamp = 0
         self.last_physical_offset = 0
 
-    def catch_up(self) -> None:
+    def update(self) -> None:
         """Index the messages stored since the last call, and remove those that were deleted from the log."""
         log = self._store.log
         if self._first < log.min_offset:
             self._first = log.min_offset
-            self._forget_before(self._first)
+            self._delete_before(self._first)
         if not self._enabled:
             self._next = log.max_offset
             return
@@ -63,39 +63,39 @@ class KeyIndex:
                         self._begin_ms = parts.store_timestamp
                     late_ms = max(parts.store_timestamp - self._begin_ms, 0)
                     remembered = self._begin_ms + late_ms - late_ms % SECOND_MS
-                    self._places.setdefault((parts.topic, key), []).append((position, remembered))
+                    self._positions.setdefault((parts.topic, key), []).append((position, remembered))
                     self.last_timestamp, self.last_physical_offset = parts.store_timestamp, position
             self._next = position + len(record)
 
-    def configured(self) -> None:
+    def apply_config(self) -> None:
         """Apply a change of `messageIndexEnable`; messages stored before are indexed according to the old value."""
         if self._enabled != self._config.message_index_enable:
-            self.catch_up()
+            self.update()
             self._enabled = self._config.message_index_enable
 
-    def _forget_before(self, physical_offset: int) -> None:
-        for key, places in list(self._places.items()):
-            kept = [place for place in places if place[0] >= physical_offset]
+    def _delete_before(self, physical_offset: int) -> None:
+        for key, positions in list(self._positions.items()):
+            kept = [position for position in positions if position[0] >= physical_offset]
             if kept:
-                self._places[key] = kept
+                self._positions[key] = kept
             else:
-                del self._places[key]
+                del self._positions[key]
 
     def find(self, topic: str, key: str, begin_ms: int, end_ms: int) -> list[int]:
         """Return physical offsets, oldest first; a message may appear up to 1 s older than it is."""
-        self.catch_up()
+        self.update()
         first = self._store.log.min_offset
         return [
             position
-            for position, stored in self._places.get((topic, key), [])
+            for position, stored in self._positions.get((topic, key), [])
             if position >= first and begin_ms <= stored <= end_ms
         ]
 
 
-class Views:
+class MessageQueries:
     """Handles the message queries of one broker."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, clients: Clients) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore, clients: ClientRegistry) -> None:
         self._config = config
         self._store = store
         self._clients = clients
@@ -109,7 +109,7 @@ class Views:
         Source: CommitLog.getData, which uses the first file for offset 0 if the file that began there was deleted.
         """
         log = self._store.log
-        record = bytes_of(log, operation.offset or log.min_offset)
+        record = raw_bytes_at(log, operation.offset or log.min_offset)
         if record is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {operation.offset}")
         return MessagesResult([record])
@@ -123,8 +123,13 @@ class Views:
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR, f"java.lang.IllegalArgumentException: Illegal Capacity: {wanted}"
             )
-        places = self.index.find(operation.topic, operation.key, operation.begin_timestamp, operation.end_timestamp)
-        found = [self._store.log.record_at(place) for place in (places[-wanted:] if wanted else [])]
+        physical_offsets = self.index.find(
+            operation.topic, operation.key, operation.begin_timestamp, operation.end_timestamp
+        )
+        found = [
+            self._store.log.record_at(physical_offset)
+            for physical_offset in (physical_offsets[-wanted:] if wanted else [])
+        ]
         present = [record for record in found if record is not None]
         if not present:
             raise EngineError(ResponseCode.QUERY_NOT_FOUND, "can not find message, maybe time range not correct")
@@ -139,7 +144,7 @@ class Views:
         """
         topic, queue_id = operation.topic, operation.queue_id
         queue = self._store.queue(topic, queue_id)
-        if queue is None and queue_id not in self._store.wanted.get(topic, ()):
+        if queue is None and queue_id not in self._store.empty_queues_read.get(topic, ()):
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"{queue_id}@{topic} is not exist!")
         low, high = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
         if queue is None or not low <= operation.index < high:
@@ -160,7 +165,7 @@ class Views:
             matched, text = True, None
             if message_filter is not None:
                 parts = records.decode(self._store.log.read(physical_offset, size))
-                matched = message_filter.matches_code(tags_code)
+                matched = message_filter.may_match_tag(tags_code)
                 matched = matched and message_filter.matches_properties(parts.property_map())
                 text = parts.properties
             units.append(QueueUnit(physical_offset, size, tags_code, matched, text))

@@ -4,16 +4,16 @@ Source: AdminBrokerProcessor.resetOffset (5.3.3).
 """
 
 from ..assembly.handlers import handles
-from ..client.client_side_resets import ClientResets
+from ..client.client_side_resets import ClientSideResets
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.offsets import ResetOffset, ResetOffsetResult
-from ..pop.consumer_order_info import Orders, Place
-from ..pop.pop_inflight_counter import PopInFlight
-from ..pop.pop_kv_service import PopConsumer
+from ..pop.consumer_order_info import GroupQueue, OrderInfoTable
+from ..pop.pop_inflight_counter import PopInflightCounter
+from ..pop.pop_kv_service import PopKvService
 
 
 class OffsetResets:
@@ -24,10 +24,10 @@ class OffsetResets:
         *,
         config: BrokerConfig,
         tables: BrokerTables,
-        client_resets: ClientResets,
-        orders: Orders,
-        in_flight: PopInFlight,
-        consumer: PopConsumer | None,
+        client_resets: ClientSideResets,
+        orders: OrderInfoTable,
+        in_flight: PopInflightCounter,
+        kv_service: PopKvService | None,
     ) -> None:
         self._config = config
         self._store = tables.store
@@ -37,14 +37,14 @@ class OffsetResets:
         self._client_resets = client_resets
         self._orders = orders
         self._in_flight = in_flight
-        self._consumer = consumer
+        self._kv_service = kv_service
 
     @handles(ResetOffset)
     def reset(self, call: Call, operation: ResetOffset) -> ResetOffsetResult:
         """Reset a group's offsets: for the next pull or pop of each queue, or on the connected consumers.
 
         Raises TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, a slave), or the
-        errors of `ClientResets.reset`.
+        errors of `ClientSideResets.reset`.
         """
         if not self._config.use_server_side_reset_offset:
             return self._client_resets.reset(operation)
@@ -76,11 +76,11 @@ class OffsetResets:
             self._clear((topic, group, queue_id))
         return ResetOffsetResult(topic, self._config.broker_name, wanted)
 
-    def _clear(self, place: Place) -> None:
+    def _clear(self, group_queue: GroupQueue) -> None:
         """Discard what pops know about the messages of a queue."""
-        topic, group, _ = place
-        self._orders.clear(place)
-        self._in_flight.clear(place)
-        if self._consumer is not None and self._config.pop_consumer_kv_service_enable:
-            self._consumer.clear(place)
-            self._offsets.forget_pulls(group, topic)
+        topic, group, _ = group_queue
+        self._orders.clear(group_queue)
+        self._in_flight.clear(group_queue)
+        if self._kv_service is not None and self._config.pop_consumer_kv_service_enable:
+            self._kv_service.clear(group_queue)
+            self._offsets.delete_pull_offsets(group, topic)

@@ -9,14 +9,14 @@ from ..assembly.listeners import Listeners
 from ..assembly.room import Room
 from ..client.room import ClientRoom
 from ..group.broker_tables import BrokerTables
-from ..overload.request_pools import RequestPools
+from ..overload.request_pools import BrokerRequestPools
 from ..pop.room import PopRoom
-from ..pull.slow_group_guard import SlowReaders
+from ..pull.slow_group_guard import SlowGroupGuard
 from ..schedule.timer_service import TimerService
 from ..static_topic.queue_mappings import QueueMappings
 from .broker_requests import BrokerAdministration
-from .consume_stats import Consumption
-from .message_queries import Views
+from .consume_stats import ConsumeStatsRequests
+from .message_queries import MessageQueries
 from .offset_resets import OffsetResets
 from .tool_requests import BrokerTools
 from .topic_and_group_requests import GroupAdministration, TopicAdministration
@@ -26,7 +26,7 @@ from .topic_and_group_requests import GroupAdministration, TopicAdministration
 class AdminRoom(Room):
     """Requests about topics, groups, messages, offsets and the broker itself."""
 
-    views: Views
+    message_queries: MessageQueries
 
 
 def build(  # noqa: PLR0913 - administration reaches every room
@@ -34,10 +34,10 @@ def build(  # noqa: PLR0913 - administration reaches every room
     tables: BrokerTables,
     *,
     mappings: QueueMappings,
-    request_pools: RequestPools,
+    request_pools: BrokerRequestPools,
     timers: TimerService,
     client: ClientRoom,
-    slow_readers: SlowReaders,
+    slow_group_guard: SlowGroupGuard,
     pop: PopRoom,
     config_changed: Callable[[], None],
 ) -> AdminRoom:
@@ -45,13 +45,13 @@ def build(  # noqa: PLR0913 - administration reaches every room
     config, clock = context.config, context.clock
     store, topics = tables.store, tables.topics
     clients = client.clients
-    views = Views(config, store, clients)
+    message_queries = MessageQueries(config, store, clients)
     topic_requests = TopicAdministration(
         config=config,
         tables=tables,
         orders=pop.orders,
         in_flight=pop.in_flight,
-        slow_readers=slow_readers,
+        slow_group_guard=slow_group_guard,
         timer_metrics=timers.metrics,
         mappings=mappings,
     )
@@ -61,7 +61,7 @@ def build(  # noqa: PLR0913 - administration reaches every room
         clients=clients,
         orders=pop.orders,
         in_flight=pop.in_flight,
-        slow_readers=slow_readers,
+        slow_group_guard=slow_group_guard,
         mappings=mappings,
     )
     broker_requests = BrokerAdministration(
@@ -78,9 +78,9 @@ def build(  # noqa: PLR0913 - administration reaches every room
         client_resets=client.resets,
         orders=pop.orders,
         in_flight=pop.in_flight,
-        consumer=pop.consumer,
+        kv_service=pop.kv_service,
     )
-    consumption = Consumption(
+    consume_stats_requests = ConsumeStatsRequests(
         config=config,
         scheduler=clock,
         tables=tables,
@@ -88,7 +88,9 @@ def build(  # noqa: PLR0913 - administration reaches every room
     )
     tools = BrokerTools(config, store, topics)
     return AdminRoom(
-        views=views,
-        handlers=handlers_of(topic_requests, group_requests, broker_requests, resets, consumption, views, tools),
-        listeners=Listeners(configured=[views.index.configured]),
+        message_queries=message_queries,
+        handlers=handlers_of(
+            topic_requests, group_requests, broker_requests, resets, consume_stats_requests, message_queries, tools
+        ),
+        listeners=Listeners(config_changed=[message_queries.index.apply_config]),
     )

@@ -23,7 +23,7 @@ from ..operations.tools import (
     ViewBrokerStats,
 )
 from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
+from ..topic.topic_table import TopicTable
 
 CONFIG_TYPES = frozenset({"topics", "subscriptiongroups", "consumeroffsets"})
 READ_AHEAD, READ_AT_RANDOM = 0, 1
@@ -32,7 +32,7 @@ READ_AHEAD, READ_AT_RANDOM = 0, 1
 class BrokerTools:
     """Handles these requests for one broker."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, topics: Topics) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore, topics: TopicTable) -> None:
         self._config = config
         self._store = store
         self._topics = topics
@@ -52,7 +52,7 @@ class BrokerTools:
     @handles(CleanUnusedTopic)
     def clean_unused_topics(self, call: Call, operation: CleanUnusedTopic) -> Done:
         """Delete the queues of topics that do not exist (any more); those of light queues stay."""
-        self._store.forget_unknown(self._topics.find, self._topics.is_system)
+        self._store.delete_unknown_topics(self._topics.find, self._topics.is_system)
         return Done()
 
     @handles(ExportConfigToJson)

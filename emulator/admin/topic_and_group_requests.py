@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ..assembly.handlers import handles
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
@@ -47,9 +47,9 @@ from ..operations.topics import (
     TopicsResult,
     TopicStatsResult,
 )
-from ..pop.consumer_order_info import Orders
-from ..pop.pop_inflight_counter import PopInFlight
-from ..pull.slow_group_guard import SlowReaders
+from ..pop.consumer_order_info import OrderInfoTable
+from ..pop.pop_inflight_counter import PopInflightCounter
+from ..pull.slow_group_guard import SlowGroupGuard
 from ..schedule.timer_metrics import TimerMetrics
 from ..static_topic.queue_mappings import QueueMappings
 
@@ -62,9 +62,9 @@ class TopicAdministration:
         *,
         config: BrokerConfig,
         tables: BrokerTables,
-        orders: Orders,
-        in_flight: PopInFlight,
-        slow_readers: SlowReaders,
+        orders: OrderInfoTable,
+        in_flight: PopInflightCounter,
+        slow_group_guard: SlowGroupGuard,
         timer_metrics: TimerMetrics,
         mappings: QueueMappings,
     ) -> None:
@@ -74,7 +74,7 @@ class TopicAdministration:
         self._offsets = tables.offsets
         self._orders = orders
         self._in_flight = in_flight
-        self._slow_readers = slow_readers
+        self._slow_group_guard = slow_group_guard
         self._timer_metrics = timer_metrics
         self._mappings = mappings
 
@@ -87,7 +87,7 @@ class TopicAdministration:
     def _put(self, operation: CreateTopic) -> None:
         config = self._topics.create(operation.config, operation.attributes)
         name, queues = config.topic_name, config.read_queue_nums
-        self._orders.forget_topic(name, queues)
+        self._orders.delete_topic(name, queues)
 
     @handles(CreateTopics)
     def create_all(self, call: Call, operation: CreateTopics) -> Done:
@@ -121,11 +121,11 @@ class TopicAdministration:
             self._mappings.delete(name)
             self._offsets.delete_topic(name)
             self._store.delete_topic(name)
-            self._store.stats.by_name.forget_topic(name)
-            self._timer_metrics.forget(name)
-            self._orders.forget_topic(name)
-            self._in_flight.forget_topic(name)
-            self._slow_readers.forget_topic(name)
+            self._store.stats.by_name.delete_topic(name)
+            self._timer_metrics.delete(name)
+            self._orders.delete_topic(name)
+            self._in_flight.delete_topic(name)
+            self._slow_group_guard.delete_topic(name)
         return Done()
 
     @handles(GetTopicConfig)
@@ -178,10 +178,10 @@ class GroupAdministration:
         *,
         config: BrokerConfig,
         tables: BrokerTables,
-        clients: Clients,
-        orders: Orders,
-        in_flight: PopInFlight,
-        slow_readers: SlowReaders,
+        clients: ClientRegistry,
+        orders: OrderInfoTable,
+        in_flight: PopInflightCounter,
+        slow_group_guard: SlowGroupGuard,
         mappings: QueueMappings,
     ) -> None:
         self._config = config
@@ -193,7 +193,7 @@ class GroupAdministration:
         self._offsets = tables.offsets
         self._orders = orders
         self._in_flight = in_flight
-        self._slow_readers = slow_readers
+        self._slow_group_guard = slow_group_guard
 
     @handles(CreateGroup)
     def create(self, call: Call, operation: CreateGroup) -> Done:
@@ -217,10 +217,10 @@ class GroupAdministration:
         self._groups.delete(operation.group)
         if operation.clean_offset:
             self._offsets.delete_group(operation.group)
-        self._orders.forget_group(operation.group)
-        self._in_flight.forget_group(operation.group)
-        self._store.stats.by_name.forget_group(operation.group)
-        self._slow_readers.forget_group(operation.group)
+        self._orders.delete_group(operation.group)
+        self._in_flight.delete_group(operation.group)
+        self._store.stats.by_name.delete_group(operation.group)
+        self._slow_group_guard.delete_group(operation.group)
         return Done()
 
     @handles(GetGroup)
@@ -285,7 +285,7 @@ class GroupAdministration:
         consumed = self._offsets.query(group, topic, queue_id)
         if topic not in self._mappings.table:  # for a static topic, another broker may hold the offset
             consumed = max(consumed, 0)
-        pulled = max(self._offsets.pulled(group, topic, queue_id), consumed)
+        pulled = max(self._offsets.pull_offset(group, topic, queue_id), consumed)
         queue = self._store.queue(topic, queue_id)
         timestamp = 0
         if queue is not None and queue.min_offset < consumed <= queue.max_offset:
@@ -306,7 +306,7 @@ class GroupAdministration:
     def groups_of_topic(self, call: Call, operation: QueryGroupsOfTopic) -> GroupListResult:
         """Return the groups that consume a topic: those online and those with offsets."""
         names_found = [
-            *self._clients.groups_of_topic(operation.topic),
+            *self._clients.subscribed_groups(operation.topic),
             *self._offsets.groups_of(operation.topic),
         ]
         return GroupListResult(list(dict.fromkeys(names_found)))

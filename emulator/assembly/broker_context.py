@@ -1,4 +1,4 @@
-"""The surroundings of one run of a broker: configuration, time, chance, and the ways back to clients."""
+"""The surroundings of one run of a broker: configuration, time, random streams, and the ways back to clients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ..config import BrokerConfig, EmulationConfig
 from ..gate.effects import Effect
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
-from ..kernel.random_streams import Chance, Stream
+from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
 from ..operations.base import Operation
 
@@ -23,9 +23,9 @@ class BrokerContext:
     emulation: EmulationConfig
     clock: Scheduler
     """The lifetime of the run: its timers end with the run."""
-    duties: Scheduler
+    master_clock: Scheduler
     """The lifetime of timers that run only on a master."""
-    chance: Chance
+    random_streams: RandomStreams
     gate: Gate
     complete: Complete
     """Reply to a parked request."""
@@ -37,6 +37,6 @@ class BrokerContext:
         """The broker's name and id; names its random streams."""
         return f"{self.config.broker_name}:{self.config.broker_id}"
 
-    def stream(self, purpose: str) -> Stream:
+    def stream(self, purpose: str) -> RandomStream:
         """Return the broker's random stream for a purpose."""
-        return self.chance.stream(f"{self.identity} {purpose}")
+        return self.random_streams.stream(f"{self.identity} {purpose}")

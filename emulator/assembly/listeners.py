@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..message.message import Message
+from ..message.message import MessageToStore
 
-Hook = Callable[[Message], None]
+Hook = Callable[[MessageToStore], None]
 Watcher = Callable[[int, int, dict[str, str]], None]
 
 
@@ -15,15 +15,15 @@ def always() -> bool:
     return True
 
 
-class Arrival(NamedTuple):
+class ArrivalListener(NamedTuple):
     """A listener for stored messages (upstream: MessageArrivingListener).
 
-    `told` is called with topic, queue id, offset, tags code and properties of each stored message. While `awaits`
-    returns False, the store may skip the calls for messages of a batch.
+    `on_message` is called with topic, queue id, offset, tags code and properties of each stored message. While
+    `is_awaited` returns False, the store may skip the calls for messages of a batch.
     """
 
-    told: Callable[[str, int, int, int, Mapping[str, str]], None]
-    awaits: Callable[[], bool] = always
+    on_message: Callable[[str, int, int, int, Mapping[str, str]], None]
+    is_awaited: Callable[[], bool] = always
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Listeners:
 
     before_put: Sequence[Hook] = ()
     """Called with each message before it is stored; a hook may redirect or refuse it."""
-    arrivals: Sequence[Arrival] = ()
+    arrivals: Sequence[ArrivalListener] = ()
     watchers: Mapping[str, Watcher] = field(default_factory=dict)
     """By topic, a function called after each append to it with queue id, offset and properties."""
     full_files: Sequence[Callable[[], None]] = ()
     """Called each time a segment of the log becomes full."""
-    configured: Sequence[Callable[[], None]] = ()
+    config_changed: Sequence[Callable[[], None]] = ()
     """Called after configuration keys have changed."""
     channel_closed: Sequence[Callable[[str], None]] = ()
     """Called with the id of a channel whose waiting requests must be dropped if they are no longer active."""

@@ -11,18 +11,18 @@ from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.base import Done
-from ..operations.users import AclResult, AclsResult, DeleteAcl, GetAcl, ListAcls, PolicyEntry, PolicyInfo, PutAcl
-from .policies import Action, Decision, Entry, Policy, PolicyType, Resource, Rights, by_name
-from .user_table import Accounts, User, nowhere, refused
+from ..operations.users import AclResult, AclsResult, DeleteAcl, GetAcl, ListAcls, PolicyEntryInfo, PolicyInfo, PutAcl
+from .policies import Acl, Action, Decision, Policy, PolicyEntry, PolicyType, Resource, by_name
+from .user_table import User, UserTable, no_provider_error, permission_error
 
 _NOT_CONFIGURED = "java.lang.IllegalStateException: The authenticationMetadataProvider is not configured."
 
 
-class UserRights:
+class AclRequests:
     """Handlers of ACL requests on one broker."""
 
-    def __init__(self, accounts: Accounts) -> None:
-        self._accounts = accounts
+    def __init__(self, user_table: UserTable) -> None:
+        self._user_table = user_table
 
     @handles(PutAcl)
     def put(self, call: Call, operation: PutAcl) -> Done:
@@ -31,15 +31,15 @@ class UserRights:
         if username is None:
             username = _user(operation.subject)
         if username is None:
-            raise nowhere()  # upstream fails on the subject with the same response
+            raise no_provider_error()  # upstream fails on the subject with the same response
         if not operation.policies:
-            raise refused("The policies is empty.")
+            raise permission_error("The policies is empty.")
         policies = [_policy(each) for each in operation.policies]
-        self._must_keep()
-        user = self._accounts.users.get(username)
+        self._require_providers()
+        user = self._user_table.users.get(username)
         if user is None:
-            raise refused(f"The subject of User:{username} is not exist.")
-        user.rights = Rights(tuple(policies)) if user.rights is None else user.rights.updated(policies)
+            raise permission_error(f"The subject of User:{username} is not exist.")
+        user.acl = Acl(tuple(policies)) if user.acl is None else user.acl.updated(policies)
         return Done()
 
     @handles(DeleteAcl)
@@ -47,15 +47,15 @@ class UserRights:
         """Delete policies of a user. Raises NO_PERMISSION (no or unknown subject, no policies), SYSTEM_ERROR."""
         username = _user(operation.subject)
         if username is None:
-            raise refused("The subject is null.")
-        self._must_keep()
+            raise permission_error("The subject is null.")
+        self._require_providers()
         user = self._known(username)
-        if user.rights is None:
-            raise refused("The acl is not exist.")
+        if user.acl is None:
+            raise permission_error("The acl is not exist.")
         resource = Resource.parse(operation.resource)
         kind = by_name(PolicyType, operation.policy_type) or PolicyType.CUSTOM
-        left = None if resource is None else user.rights.without(kind, resource)
-        user.rights = left if left and left.policies else None
+        left = None if resource is None else user.acl.without_entry(kind, resource)
+        user.acl = left if left and left.policies else None
         return Done()
 
     @handles(GetAcl)
@@ -69,21 +69,21 @@ class UserRights:
                 ' "org.apache.rocketmq.auth.authentication.model.Subject.isSubject('
                 'org.apache.rocketmq.auth.authentication.enums.SubjectType)" because "subject" is null',
             )
-        self._must_keep(_NOT_CONFIGURED)
-        rights = self._known(username).rights
-        return AclResult(username, None if rights is None else _shown(rights))
+        self._require_providers(_NOT_CONFIGURED)
+        acl = self._known(username).acl
+        return AclResult(username, None if acl is None else _shown(acl))
 
     @handles(ListAcls)
     def all(self, call: Call, operation: ListAcls) -> AclsResult:
         """Return the policies of all users that match the filters. Raises SYSTEM_ERROR."""
-        self._must_keep(_NOT_CONFIGURED)
+        self._require_providers(_NOT_CONFIGURED)
         subjects, resources = operation.subject_filter or "", operation.resource_filter or ""
         found = {}
-        for username, user in sorted(self._accounts.users.items(), key=lambda item: item[0].encode()):
+        for username, user in sorted(self._user_table.users.items(), key=lambda item: item[0].encode()):
             subject = f"User:{username}"
-            if user.rights is None or (subjects.strip() and subjects not in subject):
+            if user.acl is None or (subjects.strip() and subjects not in subject):
                 continue
-            policies = _shown(user.rights)
+            policies = _shown(user.acl)
             if resources.strip() and resources not in subject:  # as upstream: a matching subject keeps all entries
                 for policy in policies:
                     policy.entries = [entry for entry in policy.entries if resources in (entry.resource or "")]
@@ -93,14 +93,14 @@ class UserRights:
         return AclsResult(found)
 
     def _known(self, username: str) -> User:
-        user = self._accounts.users.get(username)
+        user = self._user_table.users.get(username)
         if user is None:
-            raise refused("The subject is not exist.")
+            raise permission_error("The subject is not exist.")
         return user
 
-    def _must_keep(self, thrown: str | None = None) -> None:
-        if not (self._accounts.keep_users and self._accounts.keep_rights):
-            raise nowhere() if thrown is None else EngineError(ResponseCode.SYSTEM_ERROR, thrown)
+    def _require_providers(self, thrown: str | None = None) -> None:
+        if not (self._user_table.has_user_provider and self._user_table.has_policy_provider):
+            raise no_provider_error() if thrown is None else EngineError(ResponseCode.SYSTEM_ERROR, thrown)
 
 
 def _user(subject: str | None) -> str | None:
@@ -114,24 +114,24 @@ def _policy(info: PolicyInfo) -> Policy:
     return Policy(kind, tuple(_entry(each) for each in info.entries))
 
 
-def _entry(info: PolicyEntry) -> Entry:
+def _entry(info: PolicyEntryInfo) -> PolicyEntry:
     resource = Resource.parse(info.resource)
     if resource is None:
-        raise refused("The resource is null.")
+        raise permission_error("The resource is null.")
     actions = [action for name in info.actions if (action := by_name(Action, name)) is not None]
     if not actions:
-        raise refused("The actions is empty.")
+        raise permission_error("The actions is empty.")
     if Action.ANY in actions:
-        raise refused("The actions can not be Any.")
+        raise permission_error("The actions can not be Any.")
     for source in info.source_ips:
         if not source.strip():
-            raise refused("The source ip is empty.")
+            raise permission_error("The source ip is empty.")
         if not _is_source(source):
-            raise refused("The source ip is invalid.")
+            raise permission_error("The source ip is invalid.")
     decision = by_name(Decision, info.decision)
     if decision is None:
-        raise refused("The decision is null or illegal.")
-    return Entry(resource, tuple(actions), tuple(info.source_ips), decision)
+        raise permission_error("The decision is null or illegal.")
+    return PolicyEntry(resource, tuple(actions), tuple(info.source_ips), decision)
 
 
 def _is_source(text: str) -> bool:
@@ -145,12 +145,10 @@ def _is_source(text: str) -> bool:
         return False
 
 
-def _shown(rights: Rights) -> list[PolicyInfo]:
-    return [
-        PolicyInfo(policy.kind.value, [_shown_entry(entry) for entry in policy.entries]) for policy in rights.policies
-    ]
+def _shown(acl: Acl) -> list[PolicyInfo]:
+    return [PolicyInfo(policy.kind.value, [_shown_entry(entry) for entry in policy.entries]) for policy in acl.policies]
 
 
-def _shown_entry(entry: Entry) -> PolicyEntry:
+def _shown_entry(entry: PolicyEntry) -> PolicyEntryInfo:
     actions = [action.value for action in entry.actions]
-    return PolicyEntry(entry.resource.key, actions, list(entry.sources), entry.decision.value)
+    return PolicyEntryInfo(entry.resource.key, actions, list(entry.sources), entry.decision.value)

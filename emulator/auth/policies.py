@@ -127,7 +127,7 @@ def group_resource(name: str | None) -> Resource:
 
 
 @value
-class Entry:
+class PolicyEntry:
     """A policy entry: a decision for actions on a resource. `sources` are addresses and ranges; empty means any."""
 
     resource: Resource
@@ -135,7 +135,7 @@ class Entry:
     sources: tuple[str, ...]
     decision: Decision
 
-    def fits(self, resource: Resource, actions: Iterable[Action], source: str) -> bool:
+    def matches(self, resource: Resource, actions: Iterable[Action], source: str) -> bool:
         """True if the entry applies to one of these actions on a resource, from an address."""
         return (
             self.resource.covers(resource)
@@ -149,22 +149,22 @@ class Policy:
     """The policy entries of one type."""
 
     kind: PolicyType
-    entries: tuple[Entry, ...]
+    entries: tuple[PolicyEntry, ...]
 
-    def updated(self, entries: Iterable[Entry]) -> "Policy":
+    def updated(self, entries: Iterable[PolicyEntry]) -> "Policy":
         """Return the policy with added entries, which replace entries of the same resource."""
         mine = list(self.entries)
         for entry in entries:
-            places = [place for place, old in enumerate(mine) if old.resource == entry.resource]
-            if places:
-                mine[places[0]] = entry
+            indexes = [index for index, old in enumerate(mine) if old.resource == entry.resource]
+            if indexes:
+                mine[indexes[0]] = entry
             else:
                 mine.append(entry)
         return replace(self, entries=tuple(mine))
 
 
 @value
-class Rights:
+class Acl:
     """The ACL of a user: all policies."""
 
     policies: tuple[Policy, ...]
@@ -173,40 +173,40 @@ class Rights:
         """Return the first policy of a type, or None."""
         return next((policy for policy in self.policies if policy.kind is kind), None)
 
-    def updated(self, policies: Iterable[Policy]) -> "Rights":
+    def updated(self, policies: Iterable[Policy]) -> "Acl":
         """Return the ACL with added policies, whose entries replace those of the same type and resource."""
         mine = self
         for policy in policies:
             old = mine.policy(policy.kind)
-            mine = Rights((*mine.policies, policy)) if old is None else mine._with(old, old.updated(policy.entries))
+            mine = Acl((*mine.policies, policy)) if old is None else mine._with(old, old.updated(policy.entries))
         return mine
 
-    def without(self, kind: PolicyType, resource: Resource) -> "Rights":
+    def without_entry(self, kind: PolicyType, resource: Resource) -> "Acl":
         """Return the ACL without the first entry of a type and resource."""
         old = self.policy(kind)
-        place = next((n for n, each in enumerate(old.entries) if each.resource == resource), None) if old else None
-        if old is None or place is None:
+        index = next((n for n, each in enumerate(old.entries) if each.resource == resource), None) if old else None
+        if old is None or index is None:
             return self
-        left = old.entries[:place] + old.entries[place + 1 :]
+        left = old.entries[:index] + old.entries[index + 1 :]
         if left:
             return self._with(old, replace(old, entries=left))
-        return Rights(tuple(policy for policy in self.policies if policy is not old))
+        return Acl(tuple(policy for policy in self.policies if policy is not old))
 
-    def decisive(self, resource: Resource, actions: Sequence[Action], source: str) -> Entry | None:
+    def decisive_entry(self, resource: Resource, actions: Sequence[Action], source: str) -> PolicyEntry | None:
         """Return the entry that decides on an action on a resource from an address, or None if no entry matches."""
         for kind in PolicyType:
             policy = self.policy(kind)
             if policy is not None:
-                found = [entry for entry in policy.entries if entry.fits(resource, actions, source)]
+                found = [entry for entry in policy.entries if entry.matches(resource, actions, source)]
                 if found:
                     return _first(found)
         return None
 
-    def _with(self, old: Policy, new: Policy) -> "Rights":
-        return Rights(tuple(new if policy is old else policy for policy in self.policies))
+    def _with(self, old: Policy, new: Policy) -> "Acl":
+        return Acl(tuple(new if policy is old else policy for policy in self.policies))
 
 
-def _first(entries: Iterable[Entry]) -> Entry:
+def _first(entries: Iterable[PolicyEntry]) -> PolicyEntry:
     """Return the entry that upstream's sort puts first.
 
     Upstream's comparison is inconsistent: a pattern for any name is neither before nor after a literal name, although
@@ -234,7 +234,7 @@ def _first(entries: Iterable[Entry]) -> Entry:
     return mine[0]
 
 
-def _order(one: Entry, other: Entry) -> int:
+def _order(one: PolicyEntry, other: PolicyEntry) -> int:
     """Compare two entries; below 0: the first has precedence. Shorter prefixes come first, and Allow before Deny."""
     mine, its = one.resource, other.resource
     if mine.kind is not its.kind:

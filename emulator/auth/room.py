@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
-from .acl_requests import UserRights
-from .authentication import Access
-from .user_requests import Users
-from .user_table import Accounts
+from .acl_requests import AclRequests
+from .authentication import AccessControl
+from .user_requests import UserRequests
+from .user_table import UserTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthRoom(Room):
     """Authentication and authorization of requests, and the requests about users."""
 
-    access: Access
+    access: AccessControl
 
 
-def build(context: BrokerContext, accounts: Accounts) -> AuthRoom:
+def build(context: BrokerContext, user_table: UserTable) -> AuthRoom:
     """Build the room. Raises ConfigError if a configured user is unusable."""
-    accounts.start()
+    user_table.create_configured_users()
     return AuthRoom(
-        access=Access(context.config, context.clock, lambda: accounts),
-        handlers=handlers_of(Users(accounts), UserRights(accounts)),
+        access=AccessControl(context.config, context.clock, lambda: user_table),
+        handlers=handlers_of(UserRequests(user_table), AclRequests(user_table)),
     )

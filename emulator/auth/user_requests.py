@@ -11,18 +11,18 @@ from ..kernel.response_code import ResponseCode
 from ..operations.base import Done
 from ..operations.users import CreateUser, DeleteUser, GetUser, ListUsers, UpdateUser, UserInfo, UserResult, UsersResult
 from .policies import by_name
-from .user_table import Accounts, User, UserStatus, UserType, nowhere, refused
+from .user_table import User, UserStatus, UserTable, UserType, no_provider_error, permission_error
 
 _EXCEPTION = "org.apache.rocketmq.auth.authentication.exception.AuthenticationException"
 _THROWN = "java.util.concurrent.CompletionException"
 _ONLY_BY_SUPER = "The super user can only be {} by super user"
 
 
-class Users:
+class UserRequests:
     """Handlers of user requests on one broker."""
 
-    def __init__(self, accounts: Accounts) -> None:
-        self._accounts = accounts
+    def __init__(self, user_table: UserTable) -> None:
+        self._user_table = user_table
 
     @handles(CreateUser)
     def create(self, call: Call, operation: CreateUser) -> Done:
@@ -31,15 +31,15 @@ class Users:
         Raises INVALID_PARAMETER (no name), NO_PERMISSION (blank or known name, blank password), SYSTEM_ERROR.
         """
         info = operation.info
-        user_type = self._look_at(operation.username, info, operation.signer, "create")
+        user_type = self._validated_type(operation.username, info, operation.signer, "create")
         if not operation.username.strip():
-            raise refused("username can not be blank")
+            raise permission_error("username can not be blank")
         if not (info.password or "").strip():
-            raise refused("password can not be blank")
-        self._must_keep()
-        users = self._accounts.users
+            raise permission_error("password can not be blank")
+        self._require_provider()
+        users = self._user_table.users
         if operation.username in users:
-            raise refused("The user is existed")
+            raise permission_error("The user is existed")
         status = by_name(UserStatus, info.user_status) or UserStatus.ENABLE
         user = User(operation.username, info.password or "", user_type or UserType.NORMAL, status)
         users[user.username] = user
@@ -52,10 +52,10 @@ class Users:
         Raises INVALID_PARAMETER (no name), NO_PERMISSION (blank or unknown name, super user), SYSTEM_ERROR.
         """
         info = operation.info
-        user_type = self._look_at(operation.username, info, operation.signer, "update")
+        user_type = self._validated_type(operation.username, info, operation.signer, "update")
         user = self._find(operation.username)
         if user is None:
-            raise refused("The user is not exist")
+            raise permission_error("The user is not exist")
         self._only_by_super(user, operation.signer)
         if (info.password or "").strip():
             user.password = str(info.password)
@@ -69,9 +69,9 @@ class Users:
         user = self._find(operation.username)
         if user is not None:
             self._only_by_super(user, operation.signer)
-            del self._accounts.users[user.username]
-            if not self._accounts.keep_rights:
-                raise nowhere()  # after the deletion, as in upstream
+            del self._user_table.users[user.username]
+            if not self._user_table.has_policy_provider:
+                raise no_provider_error()  # after the deletion, as in upstream
         return Done()
 
     @handles(GetUser)
@@ -80,28 +80,28 @@ class Users:
         username = operation.username or ""
         if not username.strip():
             raise EngineError(ResponseCode.INVALID_PARAMETER, "The username is blank")
-        self._must_keep()
-        user = self._accounts.users.get(username)
+        self._require_provider()
+        user = self._user_table.users.get(username)
         return UserResult(username, None if user is None else _shown(user))
 
     @handles(ListUsers)
     def all(self, call: Call, operation: ListUsers) -> UsersResult:
         """List users whose names contain a text. Raises SYSTEM_ERROR."""
-        self._must_keep()
+        self._require_provider()
         wanted = operation.filter if (operation.filter or "").strip() else None
-        users = sorted(self._accounts.users.items(), key=lambda item: item[0].encode())
+        users = sorted(self._user_table.users.items(), key=lambda item: item[0].encode())
         return UsersResult({name: _shown(user) for name, user in users if wanted is None or wanted in name})
 
-    def _look_at(self, username: str, info: UserInfo, signer: str, what: str) -> UserType | None:
+    def _validated_type(self, username: str, info: UserInfo, signer: str, what: str) -> UserType | None:
         """Validate a request and return its user type. Type Super needs an unsigned request or a super user."""
         if not username:
             raise EngineError(ResponseCode.INVALID_PARAMETER, "The username is blank")
         user_type = by_name(UserType, info.user_type)
         if user_type is UserType.SUPER and signer:
-            if not self._accounts.keep_users:
+            if not self._user_table.has_user_provider:
                 why = "java.lang.IllegalStateException: The authenticationMetadataProvider is not configured"
                 raise EngineError(ResponseCode.SYSTEM_ERROR, f"{_THROWN}: {why}")
-            who = self._accounts.users.get(signer)
+            who = self._user_table.users.get(signer)
             if who is None:
                 raise EngineError(ResponseCode.SYSTEM_ERROR, f"{_THROWN}: {_EXCEPTION}: User:{signer} is not found")
             if not who.is_super:
@@ -110,21 +110,21 @@ class Users:
 
     def _only_by_super(self, user: User, signer: str) -> None:
         if user.is_super and signer:
-            who = self._accounts.users.get(signer)
+            who = self._user_table.users.get(signer)
             if who is None:
-                raise refused(f"User:{signer} is not found")
+                raise permission_error(f"User:{signer} is not found")
             if not who.is_super:
-                raise refused(_ONLY_BY_SUPER.format("update"))
+                raise permission_error(_ONLY_BY_SUPER.format("update"))
 
     def _find(self, username: str | None) -> User | None:
         if not (username or "").strip():
-            raise refused("username can not be blank")
-        self._must_keep()
-        return self._accounts.users.get(str(username))
+            raise permission_error("username can not be blank")
+        self._require_provider()
+        return self._user_table.users.get(str(username))
 
-    def _must_keep(self) -> None:
-        if not self._accounts.keep_users:
-            raise nowhere()
+    def _require_provider(self) -> None:
+        if not self._user_table.has_user_provider:
+            raise no_provider_error()
 
 
 def _shown(user: User) -> UserInfo:

@@ -13,7 +13,7 @@ from ..kernel.errors import EngineError
 from ..kernel.masking import MASK
 from ..kernel.response_code import ResponseCode
 from ..kernel.value_class import value
-from .policies import Rights
+from .policies import Acl
 
 
 class UserType(Enum):
@@ -38,7 +38,7 @@ class User:
     password: str = field(repr=False)
     user_type: UserType
     status: UserStatus
-    rights: Rights | None = None
+    acl: Acl | None = None
     """None until a policy is granted."""
 
     @property
@@ -47,7 +47,7 @@ class User:
         return self.user_type is UserType.SUPER
 
 
-class Accounts:
+class UserTable:
     """The user table of one broker. Users and policies are stored only if their metadata providers are configured."""
 
     def __init__(self, config: BrokerConfig) -> None:
@@ -55,16 +55,16 @@ class Accounts:
         self.users: dict[str, User] = {}
 
     @property
-    def keep_users(self) -> bool:
+    def has_user_provider(self) -> bool:
         """True if users are stored."""
         return bool(self._config.authentication_metadata_provider)
 
     @property
-    def keep_rights(self) -> bool:
+    def has_policy_provider(self) -> bool:
         """True if policies are stored."""
         return bool(self._config.authorization_metadata_provider)
 
-    def start(self) -> None:
+    def create_configured_users(self) -> None:
         """Create the configured users that do not exist yet. Raises ConfigError for an unusable value."""
         config = self._config
         for key, text, name, password in (
@@ -77,10 +77,10 @@ class Accounts:
             ),
         ):
             if text.strip():
-                user = self._made(key, text, name, password)
+                user = self._configured_user(key, text, name, password)
                 self.users.setdefault(user.username, user)
 
-    def _made(self, key: str, text: str, name: str, password: str) -> User:
+    def _configured_user(self, key: str, text: str, name: str, password: str) -> User:
         try:
             members = json.loads(text)
             username, secret = members[name], members[password]
@@ -90,16 +90,16 @@ class Accounts:
             raise ConfigError(
                 f'{key}={MASK}: not of the form {{"{name}": "ann", "{password}": "her secret"}}; write it so'
             ) from None
-        if not self.keep_users:
+        if not self.has_user_provider:
             raise ConfigError(f"{key}: there is nowhere to keep the user; set authenticationMetadataProvider, too")
         return User(username, secret, UserType.SUPER, UserStatus.ENABLE)
 
 
-def refused(remark: str) -> EngineError:
+def permission_error(remark: str) -> EngineError:
     """Build the error for a rejected change of users or policies."""
     return EngineError(ResponseCode.NO_PERMISSION, remark)
 
 
-def nowhere() -> EngineError:
+def no_provider_error() -> EngineError:
     """Build the error for a metadata provider that is not configured."""
     return EngineError(ResponseCode.SYSTEM_ERROR, "An system error occurred, please try again later.")

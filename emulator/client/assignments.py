@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.group_table import Groups
+from ..group.group_table import GroupTable
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import names
@@ -16,8 +16,8 @@ from ..operations.base import Done
 from ..operations.clients import BROADCASTING, MessageQueue
 from ..operations.groups import AssignmentResult, MessageRequestMode, QueryAssignment, SetMessageRequestMode
 from ..operations.tools import GetAllMessageRequestMode, MessageRequestModesResult
-from ..topic.topic_table import Topics
-from .client_registry import Clients
+from ..topic.topic_table import TopicTable
+from .client_registry import ClientRegistry
 
 RequestModes = dict[tuple[str, str], SetMessageRequestMode]
 """Message request modes by topic and group."""
@@ -32,9 +32,9 @@ class Assignments:
         self,
         *,
         config: BrokerConfig,
-        topics: Topics,
-        groups: Groups,
-        clients: Clients,
+        topics: TopicTable,
+        groups: GroupTable,
+        clients: ClientRegistry,
         read_queues: ReadQueues,
         modes: RequestModes,
     ) -> None:
@@ -86,7 +86,7 @@ class Assignments:
                 return AssignmentResult(None)
             clients = sorted(group.client_ids())
             if mode == "POP" and (share <= 0 or share >= len(clients) - 1):
-                allocated = _whole_brokers(queues)  # the same for every client
+                allocated = _all_queues_of_each_broker(queues)  # the same for every client
             elif not operation.client_id or not queues:
                 return AssignmentResult(None)  # upstream's strategies require a client id and at least one queue
             elif mode == "POP":
@@ -127,7 +127,7 @@ def allocate_by_circle(queues: list[MessageQueue], clients: list[str], client_id
 STRATEGIES: dict[str, Strategy] = {"AVG": allocate_average, "AVG_BY_CIRCLE": allocate_by_circle}
 
 
-def _whole_brokers(queues: list[MessageQueue]) -> list[MessageQueue]:
+def _all_queues_of_each_broker(queues: list[MessageQueue]) -> list[MessageQueue]:
     """Assign each broker as a whole, expressed as queue id -1."""
     brokers = dict.fromkeys(queue.broker_name for queue in queues)
     return [MessageQueue(queues[0].topic, broker, -1) for broker in brokers]

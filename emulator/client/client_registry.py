@@ -13,7 +13,7 @@ from ..filter.filter_table import FilterTable
 from ..filter.message_filter import EVERYTHING
 from ..gate.effects import CloseConnection, NotifyConsumerIdsChanged
 from ..gate.gate import Channel
-from ..group.group_table import Groups
+from ..group.group_table import GroupTable
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import names
@@ -26,9 +26,9 @@ from ..operations.clients import (
     Heartbeat,
     SubscriptionData,
 )
-from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, Topics
+from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, TopicTable
+from .client_index import ClientIndex
 from .consumer_kind import ConsumerKind, kind_of
-from .registrations import Registrations
 
 SCAN_PERIOD_MS = 10_000
 """The interval of upstream's scan for expired channels (ClientHousekeepingService)."""
@@ -72,7 +72,7 @@ class ConsumerGroup:
         return [member.client_id for member in self.members.values()]
 
 
-class Clients:
+class ClientRegistry:
     """The registry of producers and consumers of one broker."""
 
     def __init__(
@@ -80,8 +80,8 @@ class Clients:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        topics: Topics,
-        groups: Groups,
+        topics: TopicTable,
+        groups: GroupTable,
         push: Push,
     ) -> None:
         self._config = config
@@ -92,7 +92,7 @@ class Clients:
         self._start_ms = scheduler.now_ms
         self.consumers: dict[str, ConsumerGroup] = {}
         self.producers: dict[str, dict[str, Member]] = {}
-        self._registrations: Registrations[Member] = Registrations()
+        self._index: ClientIndex[Member] = ClientIndex()
         self.filters = FilterTable(config, scheduler)
         self._subscribers: dict[str, dict[str, None]] = {}
         """By topic, the registered groups that subscribe to it."""
@@ -124,7 +124,7 @@ class Clients:
         known = members.get(channel.channel_id)
         if known is None:
             members[channel.channel_id] = member = self._member(channel, beat)
-            self._registrations.producer_came(group, channel.channel_id, member.client_id, member)
+            self._index.add_producer(group, channel.channel_id, member.client_id, member)
         else:  # the first registration stays, even if the client id has changed
             known.last_update_ms = self._scheduler.now_ms
 
@@ -138,7 +138,7 @@ class Clients:
         else:
             if self._config.reject_pull_consumer_enable and data.consume_type == ACTIVELY:
                 return False
-            resend = self._is_another(data.group, beat.fingerprint)
+            resend = self._fingerprint_changed(data.group, beat.fingerprint)
             config = self._groups.find_or_create(data.group)
             if config is None:
                 return resend
@@ -154,9 +154,9 @@ class Clients:
             known.last_update_ms = self._scheduler.now_ms
         else:
             if known is not None:
-                self._registrations.consumer_left(group.name, channel.channel_id, known.client_id)
+                self._index.remove_consumer(group.name, channel.channel_id, known.client_id)
             group.members[channel.channel_id] = self._member(channel, beat)
-            self._registrations.consumer_came(group.name, channel.channel_id, beat.client_id)
+            self._index.add_consumer(group.name, channel.channel_id, beat.client_id)
         topics_changed = False if beat.without_sub else self._update_subscriptions(group, data.subscriptions)
         wanted = config is not None and config.notify_consumer_ids_changed_enable and not beat.through_proxy
         if (known is None or topics_changed) and wanted:
@@ -165,7 +165,7 @@ class Clients:
             self.filters.register(data.group, data.subscriptions)
         return resend
 
-    def _is_another(self, group: str, fingerprint: int) -> bool:
+    def _fingerprint_changed(self, group: str, fingerprint: int) -> bool:
         """Store the fingerprint of a heartbeat. Returns True if the group's last one, of any member, was another."""
         last = self._fingerprints.get(group)
         self._fingerprints[group] = fingerprint
@@ -212,13 +212,13 @@ class Clients:
             return
         channels = [member.channel for member in group.members.values()]
         if self._config.real_time_notify_consumer_change:
-            self._tell(group.name, channels)
+            self._notify(group.name, channels)
             return
         if not self._late_notices:
-            self._scheduler.call_at(self._next_late_notice_ms(), self._tell_late, "late notices of changed groups")
+            self._scheduler.call_at(self._next_late_notice_ms(), self._notify_late, "late notices of changed groups")
         self._late_notices[group.name] = channels
 
-    def _tell(self, group: str, channels: list[Channel]) -> None:
+    def _notify(self, group: str, channels: list[Channel]) -> None:
         effect = NotifyConsumerIdsChanged(group)
         for channel in channels:
             self._push(channel, effect)
@@ -227,12 +227,12 @@ class Clients:
         rounds = max(self._scheduler.now_ms - self._start_ms - FIRST_LATE_NOTICE_MS, -1) // LATE_NOTICE_PERIOD_MS + 1
         return self._start_ms + FIRST_LATE_NOTICE_MS + rounds * LATE_NOTICE_PERIOD_MS
 
-    def _tell_late(self) -> None:
+    def _notify_late(self) -> None:
         """Send one notification per changed group, to the clients that were members after its last change."""
         notices, self._late_notices = self._late_notices, {}
         if self._config.notify_consumer_ids_changed_enable:
             for group, channels in notices.items():
-                self._tell(group, channels)
+                self._notify(group, channels)
 
     # leaving
 
@@ -253,9 +253,9 @@ class Clients:
 
         The other members are notified regardless of the group's own setting, as in upstream.
         """
-        for group in self._registrations.producer_groups(channel.channel_id):
+        for group in self._index.producer_groups(channel.channel_id):
             self._leave_producer_group(group, channel.channel_id)
-        for group in self._registrations.consumer_groups(channel.channel_id):
+        for group in self._index.consumer_groups(channel.channel_id):
             self._leave_consumer_group(group, channel.channel_id, notify=True)
 
     def _leave_producer_group(self, name: str, channel_id: str) -> None:
@@ -263,7 +263,7 @@ class Clients:
         member = None if members is None else members.pop(channel_id, None)
         if members is None or member is None:
             return
-        self._registrations.producer_left(name, channel_id, member.client_id)
+        self._index.remove_producer(name, channel_id, member.client_id)
         if not members:
             del self.producers[name]
 
@@ -272,7 +272,7 @@ class Clients:
         member = None if group is None else group.members.pop(channel_id, None)
         if group is None or member is None:
             return
-        self._registrations.consumer_left(name, channel_id, member.client_id)
+        self._index.remove_consumer(name, channel_id, member.client_id)
         if not group.members:
             del self.consumers[name]
             for topic in group.subscriptions:
@@ -283,7 +283,7 @@ class Clients:
 
     def is_consumer(self, group: str, client_id: str) -> bool:
         """True if a client is registered as a consumer of a group."""
-        return self._registrations.is_consumer(group, client_id)
+        return self._index.is_consumer(group, client_id)
 
     def connected_consumer(self, group: str, channel_id: str) -> Member | None:
         """Return the member of a consumer group with this channel; None if there is none, or if it is disconnected."""
@@ -293,13 +293,13 @@ class Clients:
 
     def connected_producer(self, channel_id: str) -> Member | None:
         """Return a producer with this channel, in any group; None if there is none, or if it is disconnected."""
-        for group in self._registrations.producer_groups(channel_id):
+        for group in self._index.producer_groups(channel_id):
             member = self.producers[group][channel_id]
             if member.channel.active:
                 return member
         return None
 
-    def excuse(self, ms: int) -> None:
+    def extend_leases(self, ms: int) -> None:
         """Extend all registrations by `ms` before a clock jump, during which clients cannot send heartbeats."""
         for members in (*(group.members for group in self.consumers.values()), *self.producers.values()):
             for member in members.values():
@@ -397,7 +397,7 @@ class Clients:
         self._compensated = {key: value for key, value in self._compensated.items() if not self._is_expired(value[1])}
         self._compensated_until_ms = now + self._config.subscription_expired_timeout
 
-    def groups_of_topic(self, topic: str) -> list[str]:
+    def subscribed_groups(self, topic: str) -> list[str]:
         """Return the consumer groups with connected members that subscribe to a topic."""
         return list(self._subscribers.get(topic, ()))
 
@@ -405,7 +405,7 @@ class Clients:
         """Return the producers of a group."""
         return iter(self.producers.get(group, {}).values())
 
-    def available_channel(self, group: str) -> Channel | None:
+    def next_producer_channel(self, group: str) -> Channel | None:
         """Return the channel of a connected producer of a group, round robin; None if none is connected.
 
         Source: ProducerManager.getAvailableChannel (5.3.3).
@@ -413,7 +413,7 @@ class Clients:
         found = self.producers.get(group)
         if not found:
             return None
-        members = self._registrations.listed(group, found)
+        members = self._index.producer_list(group, found)
         count = len(members)
         self._producer_turn += 1
         for turn in range(self._producer_turn, self._producer_turn + min(3, count)):
@@ -424,5 +424,5 @@ class Clients:
 
     def producer_channel(self, client_id: str) -> Channel | None:
         """Return the channel of a producer by client id, to which reply messages are pushed."""
-        members = self._registrations.producers_called(client_id)
+        members = self._index.producers_with_client_id(client_id)
         return next((member.channel for member in members if member.channel.active), None)

@@ -19,7 +19,7 @@ from ..operations.clients import (
     ClientConnection,
     ConsumerConnectionResult,
     ConsumerListResult,
-    ForgetWaiting,
+    DropInactiveRequests,
     GetAllProducerInfo,
     GetConsumerConnectionList,
     GetConsumerListByGroup,
@@ -33,7 +33,7 @@ from ..operations.clients import (
     UnregisterClient,
 )
 from ..store.message_store import MessageStore
-from .client_registry import Clients, Member
+from .client_registry import ClientRegistry, Member
 from .queue_locks import QueueLocks
 
 _NO_FILTER = (
@@ -43,7 +43,7 @@ _NO_FILTER = (
 """Upstream's remark for an expression type without filter: the text of its own NullPointerException."""
 
 
-class Memberships:
+class ClientRequests:
     """Handlers of requests about the clients of one broker."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Memberships:
         *,
         config: BrokerConfig,
         store: MessageStore,
-        clients: Clients,
+        clients: ClientRegistry,
         locks: QueueLocks,
         drop_waiting: Callable[[Channel], None],
     ) -> None:
@@ -64,7 +64,7 @@ class Memberships:
     @handles(Heartbeat)
     def heartbeat(self, call: Call, operation: Heartbeat) -> HeartbeatResult:
         """Register a client's groups and subscriptions."""
-        counted = self._store.stats.by_name.was_registered
+        counted = self._store.stats.by_name.count_registration
         for consumers, groups in ((False, operation.producer_groups), (True, operation.consumers)):
             if groups:
                 counted(consumers=consumers, now_ms=self._store.now_ms)
@@ -83,8 +83,8 @@ class Memberships:
         self._drop_waiting(call.channel)
         return Done()
 
-    @handles(ForgetWaiting)
-    def forget_waiting(self, call: Call, operation: ForgetWaiting) -> Done:
+    @handles(DropInactiveRequests)
+    def forget_waiting(self, call: Call, operation: DropInactiveRequests) -> Done:
         """Drop the waiting requests of a channel whose calls are no longer active; the others keep waiting."""
         self._drop_waiting(call.channel)
         return Done()

@@ -12,11 +12,11 @@ from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.offsets import ResetOffset, ResetOffsetResult
-from .client_registry import Clients
+from .client_registry import ClientRegistry
 from .client_versions import VERSION_3_0_7, version_text
 
 
-class ClientResets:
+class ClientSideResets:
     """Resets offsets by notifying the consumers of one broker."""
 
     def __init__(
@@ -24,7 +24,7 @@ class ClientResets:
         *,
         config: BrokerConfig,
         tables: BrokerTables,
-        clients: Clients,
+        clients: ClientRegistry,
         push: Callable[[Channel, Effect], None],
     ) -> None:
         self._config = config

@@ -9,7 +9,7 @@ from functools import partial
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.effects import AskConsumerStatus, AskRunningInfo, AskToConsume, Question
+from ..gate.effects import RequestConsumerStatus, RequestDirectConsumption, RequestRunningInfo, ServerRequest
 from ..gate.gate import Call, Outcome
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
@@ -17,23 +17,23 @@ from ..kernel.response_code import ResponseCode
 from ..message import stored_record as records
 from ..operations.base import PARKED, Operation, Parked
 from ..operations.clients import (
-    ClientAnswer,
+    ClientResponse,
     ConsumeMessageDirectly,
     ConsumerStatusResult,
     GetConsumerRunningInfo,
     GetConsumerStatus,
 )
-from ..operations.send import PushAnswered
-from ..store.refusals import bytes_of
-from .client_registry import Clients, Member
+from ..operations.send import ClientResponded
+from ..store.refusals import raw_bytes_at
+from .client_registry import ClientRegistry, Member
 from .client_versions import VERSION_3_0_7, VERSION_3_1_8, version_text
-from .server_requests import ClientQuestions
+from .server_requests import ServerRequests
 
 RELAY_TIMEOUT_MS = 10_000
 STATUS_TIMEOUT_MS = 5_000
 
 
-class ConsumerInquiries:
+class ConsumerRequests:
     """Handlers of admin requests for the consumers of one broker."""
 
     def __init__(
@@ -41,8 +41,8 @@ class ConsumerInquiries:
         *,
         config: BrokerConfig,
         tables: BrokerTables,
-        clients: Clients,
-        questions: ClientQuestions,
+        clients: ClientRegistry,
+        server_requests: ServerRequests,
         complete: Complete,
     ) -> None:
         self._config = config
@@ -50,7 +50,7 @@ class ConsumerInquiries:
         self._topics = tables.topics
         self._groups = tables.groups
         self._clients = clients
-        self._questions = questions
+        self._server_requests = server_requests
         self._complete = complete
 
     @handles(GetConsumerRunningInfo)
@@ -62,7 +62,7 @@ class ConsumerInquiries:
             operation,
             operation.consumer_group,
             operation.client_id,
-            question=lambda ticket: AskRunningInfo(ext, ticket),
+            make_request=lambda ticket: RequestRunningInfo(ext, ticket),
         )
 
     @handles(ConsumeMessageDirectly)
@@ -81,7 +81,7 @@ class ConsumerInquiries:
             operation,
             operation.consumer_group,
             operation.client_id,
-            question=lambda ticket: AskToConsume(ext, record, ticket),
+            make_request=lambda ticket: RequestDirectConsumption(ext, record, ticket),
         )
 
     @handles(GetConsumerStatus)
@@ -97,7 +97,7 @@ class ConsumerInquiries:
                 " return value of"
                 ' "org.apache.rocketmq.broker.client.ConsumerManager.getConsumerGroupInfo(String)" is null'
             )
-        line: list[Member] = []
+        waiting_members: list[Member] = []
         for member in group.members.values():
             if member.version < VERSION_3_0_7:
                 version = version_text(member.version)
@@ -105,35 +105,35 @@ class ConsumerInquiries:
                     ResponseCode.SYSTEM_ERROR, f"the client does not support this feature. version={version}"
                 )
             if not (operation.client_id or "").strip() or operation.client_id == member.client_id:
-                line.append(member)
+                waiting_members.append(member)
         if operation.client_id and operation.client_id.strip():
-            del line[1:]
+            del waiting_members[1:]
         answers: dict[str, bytes] = {}
         ext = {"topic": operation.topic, "group": operation.group}
 
-        def ask_next() -> None:
+        def request_next() -> None:
             """Send the next request after the previous response, as upstream does, whose thread waits for each."""
-            if not line:
+            if not waiting_members:
                 self._complete(call, operation, ConsumerStatusResult(answers))
                 return
-            member = line.pop(0)
-            self._questions.ask(
+            member = waiting_members.pop(0)
+            self._server_requests.send(
                 member.channel,
-                lambda ticket: AskConsumerStatus(ext, ticket),
+                lambda ticket: RequestConsumerStatus(ext, ticket),
                 "question to a consumer",
                 member.client_id,
                 timeout_ms=STATUS_TIMEOUT_MS,
-                then=partial(told, member),
+                on_response=partial(on_response, member),
             )
 
-        def told(member: Member, answer: PushAnswered | None) -> None:
-            if answer is not None and answer.code == ResponseCode.SUCCESS and answer.body:
-                answers[member.client_id] = answer.body
-            ask_next()
+        def on_response(member: Member, response: ClientResponded | None) -> None:
+            if response is not None and response.code == ResponseCode.SUCCESS and response.body:
+                answers[member.client_id] = response.body
+            request_next()
 
-        if not line:
+        if not waiting_members:
             return ConsumerStatusResult(answers)
-        ask_next()
+        request_next()
         return PARKED
 
     def _relay(
@@ -143,7 +143,7 @@ class ConsumerInquiries:
         group: str,
         client_id: str | None,
         *,
-        question: Callable[[int], Question],
+        make_request: Callable[[int], ServerRequest],
     ) -> Parked:
         """Forward a request to a consumer. Raises SYSTEM_ERROR (not online, too old); later CONSUME_MSG_TIMEOUT."""
         members = self._clients.consumers[group].members.values() if group in self._clients.consumers else ()
@@ -158,20 +158,20 @@ class ConsumerInquiries:
                 f"The Consumer <{client_id}> Version <{version}> too low to finish, please upgrade it to"
                 " V3_1_8_SNAPSHOT",
             )
-        self._questions.ask(
+        self._server_requests.send(
             member.channel,
-            question,
+            make_request,
             "question to a consumer",
             member.client_id,
             timeout_ms=RELAY_TIMEOUT_MS,
-            then=lambda answer: self._complete(call, operation, self._answer(group, member, answer)),
+            on_response=lambda response: self._complete(call, operation, self._outcome_of(group, member, response)),
         )
         return PARKED
 
     @staticmethod
-    def _answer(group: str, member: Member, answer: PushAnswered | None) -> Outcome:
-        if answer is not None:
-            return ClientAnswer(answer.code, answer.remark, answer.ext_fields, answer.body)
+    def _outcome_of(group: str, member: Member, response: ClientResponded | None) -> Outcome:
+        if response is not None:
+            return ClientResponse(response.code, response.remark, response.ext_fields, response.body)
         host, port = member.channel.remote_address
         return EngineError(
             ResponseCode.CONSUME_MSG_TIMEOUT,
@@ -186,7 +186,7 @@ class ConsumerInquiries:
         offset = records.physical_offset_of(message_id)
         if offset is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "java.nio.BufferUnderflowException")
-        record = bytes_of(self._store.log, offset)
+        record = raw_bytes_at(self._store.log, offset)
         if record is None:
             raise _null(
                 'Cannot invoke "org.apache.rocketmq.store.SelectMappedBufferResult.getSize()" because'

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ..gate.effects import (
-    AskConsumerStatus,
-    AskRunningInfo,
-    AskToConsume,
     CheckTransactionState,
     PushReplyMessage,
+    RequestConsumerStatus,
+    RequestDirectConsumption,
+    RequestRunningInfo,
 )
 from ..gate.gate import Call, GateListeners, Node, Outcome
 from ..kernel.errors import EngineError
@@ -34,7 +34,7 @@ from ..operations.consume import (
     PopMessage,
     PullMessage,
 )
-from ..operations.send import EndTransaction, PushAnswered, SendMessageBack
+from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
 from .consumer_kind import ConsumerKind
 from .delivery_context import DeliveryContext, NodeTables, Topic
@@ -111,7 +111,7 @@ class Deliveries:
                 ChangeInvisibleTime: popped.changed,
                 SendMessageBack: self._on_send_back,
                 EndTransaction: answers.ended,
-                PushAnswered: answers.answered,
+                ClientResponded: answers.answered,
                 ChannelClosed: self._on_close,
             },
             refusals={
@@ -122,9 +122,9 @@ class Deliveries:
             },
             effects={
                 CheckTransactionState: answers.checked,
-                AskRunningInfo: answers.asked,
-                AskToConsume: answers.asked,
-                AskConsumerStatus: answers.asked,
+                RequestRunningInfo: answers.asked,
+                RequestDirectConsumption: answers.asked,
+                RequestConsumerStatus: answers.asked,
                 PushReplyMessage: answers.asked,
             },
         )

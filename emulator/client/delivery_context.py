@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..kernel.scheduler import Scheduler
 from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
-from .client_registry import Clients
+from ..topic.topic_table import TopicTable
+from .client_registry import ClientRegistry
 
 Topic = tuple[str, str, str]
 """(node, group, topic)"""
@@ -17,15 +17,15 @@ class NodeTables(Protocol):
     """A master, as the deliveries read it."""
 
     @property
-    def clients(self) -> Clients:
+    def clients(self) -> ClientRegistry:
         """The registered clients."""
 
     @property
-    def offsets(self) -> Offsets:
+    def offsets(self) -> OffsetTable:
         """The committed offsets."""
 
     @property
-    def topics(self) -> Topics:
+    def topics(self) -> TopicTable:
         """The topics."""
 
     @property

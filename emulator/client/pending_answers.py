@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from ..gate.effects import AskToConsume, CheckTransactionState, PushReplyMessage, Question
+from ..gate.effects import CheckTransactionState, PushReplyMessage, RequestDirectConsumption, ServerRequest
 from ..gate.gate import GRPC_CHANNEL, Call, Channel, Node, Outcome
 from ..message import stored_record as records
-from ..operations.send import EndTransaction, PushAnswered
+from ..operations.send import ClientResponded, EndTransaction
 from .client_registry import Member
 from .delivery_context import DeliveryContext
 
@@ -77,9 +77,9 @@ class PendingAnswers:
         topic, over_grpc = records.decode(effect.record).topic, channel.channel_id.startswith(GRPC_CHANNEL)
         self._add(place, AnswerKind.CHECK, channel.channel_id, topic=topic, is_optional=over_grpc)
 
-    def asked(self, node: Node, channel: Channel, effect: Question) -> None:
-        """Record a request to a client. Of these requests gRPC clients answer only AskToConsume."""
-        if channel.channel_id.startswith(GRPC_CHANNEL) and not isinstance(effect, AskToConsume):
+    def asked(self, node: Node, channel: Channel, effect: ServerRequest) -> None:
+        """Record a request to a client. Of these requests gRPC clients answer only RequestDirectConsumption."""
+        if channel.channel_id.startswith(GRPC_CHANNEL) and not isinstance(effect, RequestDirectConsumption):
             return
         kind, topic = AnswerKind.QUESTION, ""
         if isinstance(effect, PushReplyMessage):
@@ -90,7 +90,7 @@ class PendingAnswers:
         """Remove a transaction that a client has ended, also without an outcome."""
         self._pending.pop((True, node.name, operation.commit_log_offset), None)
 
-    def answered(self, node: Node, _call: Call, operation: PushAnswered, _outcome: Outcome | None) -> None:
+    def answered(self, node: Node, _call: Call, operation: ClientResponded, _outcome: Outcome | None) -> None:
         """Remove a request that a client has answered."""
         self._pending.pop((False, node.name, operation.ticket), None)
 

@@ -35,14 +35,14 @@ class QueueLocks:
             if owner is not None and owner[0] == client_id:
                 del held[queue]
 
-    def excuse(self, ms: int, is_there: Callable[[str, str], bool]) -> None:
+    def extend_leases(self, ms: int, is_connected: Callable[[str, str], bool]) -> None:
         """Extend locks by `ms` before a clock jump, during which owners cannot renew them.
 
-        `is_there(group, client id)` returns True for connected clients. Locks of other clients are not extended.
+        `is_connected(group, client id)` returns True for connected clients. Locks of other clients are not extended.
         """
         for group, held in self._held.items():
             for queue, (owner, since) in held.items():
-                if is_there(group, owner):
+                if is_connected(group, owner):
                     held[queue] = (owner, since + ms)
 
     def expire(self, client_id: str) -> None:

@@ -9,22 +9,22 @@ from ..assembly.room import Room
 from ..gate.gate import Channel
 from ..group.broker_tables import BrokerTables
 from .assignments import Assignments, ReadQueues, RequestModes
-from .client_registry import Clients
-from .client_requests import Memberships
-from .client_side_resets import ClientResets
-from .consumer_requests import ConsumerInquiries
+from .client_registry import ClientRegistry
+from .client_requests import ClientRequests
+from .client_side_resets import ClientSideResets
+from .consumer_requests import ConsumerRequests
 from .queue_locks import QueueLocks
-from .server_requests import ClientQuestions
+from .server_requests import ServerRequests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientRoom(Room):
     """Connected clients, their queue locks, and requests to them."""
 
-    clients: Clients
+    clients: ClientRegistry
     locks: QueueLocks
-    questions: ClientQuestions
-    resets: ClientResets
+    server_requests: ServerRequests
+    resets: ClientSideResets
 
 
 def build(
@@ -38,26 +38,28 @@ def build(
     """Build the room. `drop_waiting` drops the waiting requests of a closed channel."""
     config, clock = context.config, context.clock
     store, topics, groups = tables.store, tables.topics, tables.groups
-    clients = Clients(config=config, scheduler=clock, topics=topics, groups=groups, push=context.push)
+    clients = ClientRegistry(config=config, scheduler=clock, topics=topics, groups=groups, push=context.push)
     locks = QueueLocks(clock)
-    questions = ClientQuestions(clock, context.push)
-    memberships = Memberships(config=config, store=store, clients=clients, locks=locks, drop_waiting=drop_waiting)
-    inquiries = ConsumerInquiries(
+    server_requests = ServerRequests(clock, context.push)
+    client_requests = ClientRequests(
+        config=config, store=store, clients=clients, locks=locks, drop_waiting=drop_waiting
+    )
+    consumer_requests = ConsumerRequests(
         config=config,
         tables=tables,
         clients=clients,
-        questions=questions,
+        server_requests=server_requests,
         complete=context.complete,
     )
     assignments = Assignments(
         config=config, topics=topics, groups=groups, clients=clients, read_queues=read_queues, modes=request_modes
     )
-    resets = ClientResets(config=config, tables=tables, clients=clients, push=context.push)
+    resets = ClientSideResets(config=config, tables=tables, clients=clients, push=context.push)
     return ClientRoom(
         clients=clients,
         locks=locks,
-        questions=questions,
+        server_requests=server_requests,
         resets=resets,
-        handlers=handlers_of(questions, memberships, inquiries, assignments),
+        handlers=handlers_of(server_requests, client_requests, consumer_requests, assignments),
         durables={"filters": clients.filters},
     )

@@ -10,63 +10,63 @@ from itertools import count
 
 from ..assembly.broker_context import Push
 from ..assembly.handlers import handles
-from ..gate.effects import Question
+from ..gate.effects import ServerRequest
 from ..gate.gate import Call, Channel
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.value_class import value
 from ..operations.base import Done
-from ..operations.send import PushAnswered
+from ..operations.send import ClientResponded
 
-Then = Callable[[PushAnswered | None], None]
+OnResponse = Callable[[ClientResponded | None], None]
 """Called with the response, or with None after the timeout."""
 
 
 @value
-class _Waiting:
-    then: Then
+class _PendingRequest:
+    on_response: OnResponse
     timer: Timer
 
 
-class ClientQuestions:
+class ServerRequests:
     """The pending requests of one broker to its clients, by ticket."""
 
     def __init__(self, scheduler: Scheduler, push: Push) -> None:
         self._scheduler = scheduler
         self._push = push
         self._tickets = count(1)
-        self._waiting: dict[int, _Waiting] = {}
+        self._pending: dict[int, _PendingRequest] = {}
 
-    def ask(
+    def send(
         self,
         channel: Channel,
-        question: Callable[[int], Question],
+        make_request: Callable[[int], ServerRequest],
         what: str,
         subject: str,
         *,
         timeout_ms: int,
-        then: Then,
+        on_response: OnResponse,
     ) -> None:
-        """Send a request, created by `question(ticket)`. `what`, `subject`: kind and owner of the timeout timer."""
+        """Send a request, created by `make_request(ticket)`. `what`, `subject`: kind and owner of the timeout timer."""
         ticket = next(self._tickets)
         timer = self._scheduler.call_later(timeout_ms, lambda: self._end(ticket, None), what, subject)
-        self._waiting[ticket] = _Waiting(then, timer)
-        self._send(channel, question(ticket))
+        self._pending[ticket] = _PendingRequest(on_response, timer)
+        self._push_request(channel, make_request(ticket))
 
-    def _send(self, channel: Channel, question: Question) -> None:
+    def _push_request(self, channel: Channel, request: ServerRequest) -> None:
         """Push a request to a client, also to an inactive channel, which may report the failure."""
         if channel.active:
-            self._push(channel, question)
+            self._push(channel, request)
         else:
-            channel.push(question)
+            channel.push(request)
 
-    @handles(PushAnswered)
-    def answered(self, call: Call, operation: PushAnswered) -> Done:
+    @handles(ClientResponded)
+    def handle_response(self, call: Call, operation: ClientResponded) -> Done:
         """Handle a client's response; a response after the timeout is ignored."""
         self._end(operation.ticket, operation)
         return Done()
 
-    def _end(self, ticket: int, answer: PushAnswered | None) -> None:
-        waiting = self._waiting.pop(ticket, None)
-        if waiting is not None:
-            waiting.timer.cancel()
-            waiting.then(answer)
+    def _end(self, ticket: int, response: ClientResponded | None) -> None:
+        pending = self._pending.pop(ticket, None)
+        if pending is not None:
+            pending.timer.cancel()
+            pending.on_response(response)

@@ -14,7 +14,7 @@ from ..assembly.durable import Durable
 from ..assembly.handlers import handlers_of, joined
 from ..assembly.room import Room
 from ..auth import room as auth_room
-from ..auth.user_table import Accounts
+from ..auth.user_table import UserTable
 from ..client import room as client_room
 from ..client.assignments import RequestModes
 from ..client.deliveries import Deliveries
@@ -22,11 +22,11 @@ from ..config import BrokerConfig, EmulationConfig
 from ..gate.gate import Call, Channel, Gate, Handlers
 from ..group import room as group_room
 from ..group.broker_tables import BrokerTables
-from ..group.group_table import Groups
-from ..group.lmq_offset_table import LightOffsets
-from ..group.offset_table import Offsets
+from ..group.group_table import GroupTable
+from ..group.lmq_offset_table import LmqOffsetTable
+from ..group.offset_table import OffsetTable
 from ..kernel.errors import EngineError
-from ..kernel.random_streams import Chance
+from ..kernel.random_streams import RandomStreams
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import stored_record as records
@@ -42,9 +42,9 @@ from ..static_topic import room as static_topic_room
 from ..static_topic.queue_mappings import QueueMappings
 from ..stats import room as stats_room
 from ..store import room as store_room
-from ..store.lmq_store import LightStore
+from ..store.lmq_store import LmqStore
 from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
+from ..topic.topic_table import TopicTable
 from ..transaction import room as transaction_room
 from .name_server import NameServer
 from .replication_status import ReplicationStatus
@@ -64,7 +64,7 @@ class Broker:
         config: BrokerConfig,
         emulation: EmulationConfig,
         scheduler: Scheduler,
-        chance: Chance,
+        random_streams: RandomStreams,
         gate: Gate,
         name_server: NameServer,
         deliveries: Deliveries,
@@ -81,27 +81,27 @@ class Broker:
         self._on_configured = on_configured
         self.store_host = ("127.0.0.1", 10911)
         self._emulation = emulation
-        self._chance = chance
-        self.topics = Topics(
+        self._random_streams = random_streams
+        self.topics = TopicTable(
             config=config,
             scheduler=scheduler,
             queue_nums_max=emulation.topic_queue_nums_max,
-            on_change=partial(name_server.topic_registered, self),
-            on_delete=partial(name_server.topic_deleted, self),
+            on_change=partial(name_server.register_topic, self),
+            on_delete=partial(name_server.note_deleted_topic, self),
         )
         self.mappings = QueueMappings(scheduler, self._choose_handlers)
-        self.groups = Groups(config, scheduler)
-        self.offsets = (LightOffsets if config.enable_lmq else Offsets)(config, scheduler)
-        kind = LightStore if config.enable_lmq else MessageStore
+        self.groups = GroupTable(config, scheduler)
+        self.offsets = (LmqOffsetTable if config.enable_lmq else OffsetTable)(config, scheduler)
+        kind = LmqStore if config.enable_lmq else MessageStore
         self.store = kind(
             config=config,
             scheduler=scheduler,
             store_host=records.pack_host(self.store_host),
             max_bytes=emulation.store_max_bytes,
-            follows=self.broker_id != MASTER_ID,
+            is_slave=self.broker_id != MASTER_ID,
             batched=self.topics.batched,
         )
-        self.accounts = Accounts(config)
+        self.user_table = UserTable(config)
         self.pop_records = PopRecords()
         self._request_modes: RequestModes = {}
         self.replication = ReplicationStatus(config, self.store)
@@ -121,7 +121,7 @@ class Broker:
         self.store.restore(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, queues=state.queues)
         self.pop_records.restore(state.pop_records)
         self.mappings.restore(state.mappings, state.mappings_version)
-        self.accounts.users.update(state.users)
+        self.user_table.users.update(state.users)
         self._request_modes.update({(mode.topic, mode.consumer_group): mode for mode in state.request_modes})
         return state.services
 
@@ -131,14 +131,14 @@ class Broker:
         """Build the rooms: services with only in-memory state start empty, the others restore theirs."""
         config, store, topics = self.config, self.store, self.topics
         self.lifetime = self._scheduler.begin()
-        self._duties = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
+        self._master_lifetime = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
         context = BrokerContext(
             node=self,
             config=config,
             emulation=self._emulation,
             clock=self.lifetime,
-            duties=self._duties,
-            chance=self._chance,
+            master_clock=self._master_lifetime,
+            random_streams=self._random_streams,
             gate=self._gate,
             complete=partial(self._gate.complete, self),
             push=partial(self._gate.push, self),
@@ -147,9 +147,9 @@ class Broker:
         store.begin_run(stats_room.build(context, topics.system))
         storing = store_room.build(context, store, topics)
         offsets = group_room.build(context, tables)
-        auth = auth_room.build(context, self.accounts)
+        auth = auth_room.build(context, self.user_table)
         overload = overload_room.build(context)
-        schedule = schedule_room.build(context, store, topics, storing.acknowledgements)
+        schedule = schedule_room.build(context, store, topics, storing.sync_replication)
         client = client_room.build(
             context,
             tables,
@@ -157,7 +157,7 @@ class Broker:
             read_queues=self._name_server.read_queues,
             drop_waiting=self._drop_waiting,
         )
-        transaction = transaction_room.build(context, tables, client.clients, storing.acknowledgements)
+        transaction = transaction_room.build(context, tables, client.clients, storing.sync_replication)
         send = send_room.build(
             context,
             tables,
@@ -177,9 +177,9 @@ class Broker:
             request_pools=overload.request_pools,
             timers=schedule.timers,
             client=client,
-            slow_readers=pull.slow_readers,
+            slow_group_guard=pull.slow_group_guard,
             pop=pop,
-            config_changed=self._configured,
+            config_changed=self._apply_config,
         )
         self._rooms: list[Room] = [
             *(storing, offsets, auth, overload, schedule, client, transaction, send, pull, pop, static_topic, admin)
@@ -191,12 +191,12 @@ class Broker:
         }
         for name, durable in self.durables.items():
             durable.restore(getattr(state, name))
-        self._plain: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))
+        self._plain_handlers: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))
         self._static_topics = static_topic.static_topics
         self._choose_handlers()
         # the services that other layers ask
         self.access = auth.access
-        self.acknowledgements = storing.acknowledgements
+        self.sync_replication = storing.sync_replication
         self.request_pools = overload.request_pools
         self.delays, self.timers = schedule.delays, schedule.timers
         self.clients, self.locks = client.clients, client.locks
@@ -204,17 +204,19 @@ class Broker:
         self.pulls = pull.pulls
         self.pops, self.notifications, self.revive = pop.pops, pop.notifications, pop.revive
         self.orders, self.pop_in_flight = pop.orders, pop.in_flight
-        self.pop_buffer, self.pop_consumer = pop.buffer, pop.consumer
-        self.views = admin.views
+        self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service
+        self.message_queries = admin.message_queries
 
     def _choose_handlers(self) -> None:
         """Map requests for static topics to physical queues, if there are static topics."""
-        plain = self._plain
-        self.handlers: Handlers = self._static_topics.handlers(plain) if self.mappings.table else plain
+        plain_handlers = self._plain_handlers
+        self.handlers: Handlers = (
+            self._static_topics.handlers(plain_handlers) if self.mappings.table else plain_handlers
+        )
 
     def count_connection(self, what: str) -> None:
         """Count a remoting client that has connected (`CONNECT`) or disconnected (`CLOSE`)."""
-        self.store.stats.by_name.connection(what, self._scheduler.now_ms)
+        self.store.stats.by_name.count_connection(what, self._scheduler.now_ms)
 
     def metrics(self) -> dict[str, int]:
         """Return counters since the start of the run and current sizes, by name.
@@ -260,7 +262,7 @@ class Broker:
             self._dump_on_stop(),
             self.mappings.table,
             (self.mappings.version_counter, self.mappings.version_timestamp),
-            self.accounts.users,
+            self.user_table.users,
         )
 
     def _dump_on_stop(self) -> ServiceState:
@@ -281,15 +283,15 @@ class Broker:
         dies, and the operating system still has that data.
         """
         self._end_run()
-        self._start_again(power_loss=power_loss)
+        self._restart_run(power_loss=power_loss)
 
     def _end_run(self) -> None:
         self._scheduler.end(self.lifetime)
-        self._scheduler.end(self._duties)
+        self._scheduler.end(self._master_lifetime)
 
-    def _start_again(self, state: ServiceState | None = None, *, power_loss: bool = False) -> None:
-        self.store.crash(power_loss=power_loss)
-        self.offsets.crash()
+    def _restart_run(self, state: ServiceState | None = None, *, power_loss: bool = False) -> None:
+        self.store.recover(power_loss=power_loss)
+        self.offsets.recover()
         self._begin_run(state or self._dump_on_crash())
 
     def restart(self) -> None:
@@ -302,7 +304,7 @@ class Broker:
         self.offsets.write()
         state = self._dump_on_stop()
         self._end_run()
-        self._start_again(state)
+        self._restart_run(state)
 
     def stop(self, *, kill: bool = False) -> None:
         """Stop until `start`: gracefully, or with `kill` as `crash` does without power loss.
@@ -310,7 +312,7 @@ class Broker:
         A stopped broker rejects every operation with SERVICE_NOT_AVAILABLE. Only callers that need no connection can
         still reach it.
         """
-        self.acknowledgements.refuse(self._not_running())
+        self.sync_replication.refuse(self._not_running())
         if kill:
             self.crash(power_loss=False)
         else:
@@ -322,11 +324,11 @@ class Broker:
     @property
     def registered(self) -> bool:
         """True if the name server lists it: it runs and is not about to stop."""
-        return self.running and not self.request_pools.leaving
+        return self.running and not self.request_pools.shutting_down
 
     def start(self) -> None:
         """Start after `stop`, with the stored messages."""
-        self._start_again()
+        self._restart_run()
         self.running = True
 
     def _refuse(self, call: Call, operation: Operation) -> Result:
@@ -335,7 +337,7 @@ class Broker:
     def _not_running(self) -> EngineError:
         return EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, f"the broker[{self.name}] is not running")
 
-    def take_tables(self, master: "Broker") -> None:
+    def copy_tables(self, master: "Broker") -> None:
         """Copy the master's topics, groups, offsets, request modes, timer metrics and delay offsets to this slave.
 
         Source: SlaveSynchronize (5.3.3).
@@ -351,7 +353,7 @@ class Broker:
 
     def execute(self, call: Call, operation: Operation) -> Result | Parked:
         """Carry out an operation for physical queues."""
-        return self._plain[type(operation)](call, operation)
+        return self._plain_handlers[type(operation)](call, operation)
 
     # callbacks of the rooms
 
@@ -362,12 +364,12 @@ class Broker:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"The broker[{broker_name}] is not there")
         return broker.execute(call, operation)
 
-    def _configured(self) -> None:
+    def _apply_config(self) -> None:
         """Apply a change of configuration keys. Raises ConfigError if the request pools refuse it."""
-        self.request_pools.configured()
+        self.request_pools.apply_config()
         for room in self._rooms:
-            for configured in room.listeners.configured:
-                configured()
+            for config_changed in room.listeners.config_changed:
+                config_changed()
         self._on_configured()
 
     def _drop_waiting(self, channel: Channel) -> None:

@@ -12,7 +12,7 @@ from typing import Protocol
 from ..assembly.handlers import handlers_of, handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
 from ..gate.gate import Call, Handlers
-from ..group.group_table import Groups
+from ..group.group_table import GroupTable
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -45,7 +45,7 @@ from ..operations.cluster import (
 from ..operations.groups import GroupConfig
 from ..operations.topics import QueueMapping, TopicConfig
 from ..static_topic.queue_mappings import QueueMappings
-from ..topic.topic_table import PERM_READ, PERM_WRITE, Topics
+from ..topic.topic_table import PERM_READ, PERM_WRITE, TopicTable
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 REGISTER_PERIOD_MS = 30_000
@@ -54,7 +54,7 @@ ALWAYS_BLACK = frozenset({"configBlackList", "configStorePath", "kvConfigPath", 
 """Keys that no request can change, regardless of `configBlackList`."""
 
 
-_Entry = tuple[str, str]
+_RouteEntry = tuple[str, str]
 """Broker name and topic: one entry of a route."""
 
 
@@ -82,11 +82,11 @@ class RegisteredBroker(Protocol):
         """True if it runs and is not about to stop."""
 
     @property
-    def topics(self) -> Topics:
+    def topics(self) -> TopicTable:
         """Its topic table."""
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> GroupTable:
         """Its group table."""
 
     @property
@@ -98,7 +98,7 @@ class RegisteredBroker(Protocol):
 
 
 class NameServer:
-    """A gate node that knows the running brokers of an engine. `values` are the key-value pairs of a previous one."""
+    """A gate node that knows the running brokers of an engine. `kv_config`: the key-value pairs of a previous one."""
 
     name = "namesrv"
 
@@ -109,7 +109,7 @@ class NameServer:
         emulation: EmulationConfig,
         scheduler: Scheduler,
         brokers: Sequence[RegisteredBroker],
-        values: Mapping[str, Mapping[str, str]] | None = None,
+        kv_config: Mapping[str, Mapping[str, str]] | None = None,
         on_missing_topic: Callable[[Call, str], None],
     ) -> None:
         self.config = config
@@ -118,56 +118,56 @@ class NameServer:
         self._scheduler = scheduler
         self._brokers = brokers
         self._start_ms = scheduler.now_ms
-        self.values: dict[str, dict[str, str]] = {name: dict(held) for name, held in (values or {}).items()}
+        self.kv_config: dict[str, dict[str, str]] = {name: dict(held) for name, held in (kv_config or {}).items()}
         """Key-value pairs by namespace and key; upstream keeps them on disk."""
-        self._perms: dict[_Entry, int] = {}
+        self._perms: dict[_RouteEntry, int] = {}
         """Permissions set by administrators, until the broker registers the topic again."""
-        self._hidden: set[_Entry] = set()
+        self._hidden: set[_RouteEntry] = set()
         """Entries that administrators have deleted only here."""
-        self._deleted: dict[_Entry, TopicConfig] = {}
+        self._deleted: dict[_RouteEntry, TopicConfig] = {}
         """Topics that were deleted only at their broker, as last registered."""
         self._on_missing_topic = on_missing_topic
         """Called with each request for the route of a topic that does not exist."""
-        self._left: set[RegisteredBroker] = set()
+        self._stopped_masters: set[RegisteredBroker] = set()
         """Stopped masters with a running slave: their registrations stay."""
         self.handlers: Handlers = handlers_of(self)
 
     # registrations
 
-    def registered(self, broker: RegisteredBroker) -> None:
+    def register(self, broker: RegisteredBroker) -> None:
         """Handle the start of a broker: discard administrators' changes in its entries."""
-        self._left.discard(broker)
-        if self._speaker(broker.name) is broker:
-            self._forget(broker.name)
+        self._stopped_masters.discard(broker)
+        if self._registering_broker(broker.name) is broker:
+            self._discard_changes(broker.name)
 
-    def unregistered(self, broker: RegisteredBroker) -> None:
+    def unregister(self, broker: RegisteredBroker) -> None:
         """Handle a broker that unregistered or lost its connection; as upstream, it is removed at once.
 
         The topics of a broker name stay while any broker of that name runs. Source: RouteInfoManager.unRegisterBroker.
         """
         if self._running(broker.name):
-            self._left.add(broker)
+            self._stopped_masters.add(broker)
             return
-        self._left = {left for left in self._left if left.name != broker.name}
-        self._forget(broker.name)
+        self._stopped_masters = {master for master in self._stopped_masters if master.name != broker.name}
+        self._discard_changes(broker.name)
 
-    def topic_registered(self, broker: RegisteredBroker, topic: str) -> None:
+    def register_topic(self, broker: RegisteredBroker, topic: str) -> None:
         """Handle a topic that a broker created or changed; a slave's counts only if no master runs."""
-        if self._speaker(broker.name) is broker:
+        if self._registering_broker(broker.name) is broker:
             self._hidden.discard((broker.name, topic))
             self._perms.pop((broker.name, topic), None)
             self._deleted.pop((broker.name, topic), None)
 
-    def topic_deleted(self, broker: RegisteredBroker, config: TopicConfig) -> None:
+    def note_deleted_topic(self, broker: RegisteredBroker, config: TopicConfig) -> None:
         """Handle a topic that a broker deleted: its route stays until it is deleted here or the broker is removed.
 
         Source: RouteInfoManager.registerBroker, deleteTopicWithBrokerRegistration is false (5.3.3).
         """
         entry = (broker.name, config.topic_name)
-        if self._speaker(broker.name) is broker and entry not in self._hidden:
+        if self._registering_broker(broker.name) is broker and entry not in self._hidden:
             self._deleted[entry] = config
 
-    def _forget(self, name: str) -> None:
+    def _discard_changes(self, name: str) -> None:
         self._deleted = {entry: config for entry, config in self._deleted.items() if entry[0] != name}
         self._hidden = {entry for entry in self._hidden if entry[0] != name}
         self._perms = {entry: perm for entry, perm in self._perms.items() if entry[0] != name}
@@ -181,35 +181,39 @@ class NameServer:
         found.sort(key=lambda broker: broker.broker_id)
         return found
 
-    def _speaker(self, name: str) -> RegisteredBroker | None:
+    def _registering_broker(self, name: str) -> RegisteredBroker | None:
         """Return the broker that registers the topics of a name: the running one with the lowest id."""
         running = self._running(name)
         return running[0] if running else None
 
-    def _tables(self, name: str) -> list[RegisteredBroker]:
+    def _registered_brokers(self, name: str) -> list[RegisteredBroker]:
         """Return the brokers whose topic tables make up a name's topics, the most recent first."""
-        speaker = self._speaker(name)
-        if speaker is None:
+        registering = self._registering_broker(name)
+        if registering is None:
             return []
-        left = [broker for broker in self._left if broker.name == name and broker.broker_id < speaker.broker_id]
-        return [speaker, *sorted(left, key=lambda broker: broker.broker_id)]
+        stopped = [
+            broker
+            for broker in self._stopped_masters
+            if broker.name == name and broker.broker_id < registering.broker_id
+        ]
+        return [registering, *sorted(stopped, key=lambda broker: broker.broker_id)]
 
     def _find(self, name: str, topic: str) -> tuple[RegisteredBroker, TopicConfig] | None:
         if (name, topic) not in self._hidden:
-            for broker in self._tables(name):
-                config = broker.topics.registered(topic)
+            for broker in self._registered_brokers(name):
+                config = broker.topics.find_registered(topic)
                 if config is not None:
                     return broker, config
-            deleted, speaker = self._deleted.get((name, topic)), self._speaker(name)
-            if deleted is not None and speaker is not None:
-                return speaker, deleted
+            deleted, registering = self._deleted.get((name, topic)), self._registering_broker(name)
+            if deleted is not None and registering is not None:
+                return registering, deleted
         return None
 
     def _topics(self, name: str) -> dict[str, None]:
         """Return the topics of a broker name."""
         found: dict[str, None] = {}
-        for broker in self._tables(name):
-            known = chain(broker.topics.table, broker.topics.told)
+        for broker in self._registered_brokers(name):
+            known = chain(broker.topics.table, broker.topics.lmq_topics)
             found |= dict.fromkeys(topic for topic in known if (name, topic) not in self._hidden)
         found |= dict.fromkeys(topic for owner, topic in self._deleted if owner == name)
         return found
@@ -278,15 +282,15 @@ class NameServer:
 
     def order_conf(self, topic: str) -> str | None:
         """Return the fixed brokers and queues of an ordered topic, `broker:queues;...`; None if there are none."""
-        return self.values.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
+        return self.kv_config.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.config.order_message_enable else None
 
     def _mappings(self, topic: str) -> dict[str, QueueMapping] | None:
         """Return the mappings of a static topic by broker name; None for an ordinary topic."""
         found = {}
         for name in self._names():
-            speaker = self._speaker(name)
-            if speaker is not None and topic in speaker.mappings.table:
-                found[name] = speaker.mappings.table[topic]
+            registering = self._registering_broker(name)
+            if registering is not None and topic in registering.mappings.table:
+                found[name] = registering.mappings.table[topic]
         return found or None
 
     def perm(self, broker: RegisteredBroker, config: TopicConfig) -> int:
@@ -356,7 +360,7 @@ class NameServer:
         gone = {(name, operation.topic) for name in self._names_of(operation.cluster)}
         for broker in self._brokers:
             if (broker.name, operation.topic) in gone:
-                broker.topics.told.pop(operation.topic, None)  # no broker registers it again
+                broker.topics.lmq_topics.pop(operation.topic, None)  # no broker registers it again
         for entry in gone:
             self._deleted.pop(entry, None)
         self._hidden |= gone
@@ -389,7 +393,7 @@ class NameServer:
     @handles(PutKvConfig)
     def put_value(self, call: Call, operation: PutKvConfig) -> Done:
         """Store a value; None deletes it."""
-        values = self.values.setdefault(operation.namespace, {})
+        values = self.kv_config.setdefault(operation.namespace, {})
         if operation.value is None:
             values.pop(operation.key, None)
         else:
@@ -399,7 +403,7 @@ class NameServer:
     @handles(GetKvConfig)
     def get_value(self, call: Call, operation: GetKvConfig) -> KvResult:
         """Return a value. Errors: QUERY_NOT_FOUND."""
-        found = self.values.get(operation.namespace, {}).get(operation.key)
+        found = self.kv_config.get(operation.namespace, {}).get(operation.key)
         if found is None:
             raise EngineError(
                 ResponseCode.QUERY_NOT_FOUND,
@@ -410,13 +414,13 @@ class NameServer:
     @handles(DeleteKvConfig)
     def delete_value(self, call: Call, operation: DeleteKvConfig) -> Done:
         """Delete a value; an unknown one is not an error."""
-        self.values.get(operation.namespace, {}).pop(operation.key, None)
+        self.kv_config.get(operation.namespace, {}).pop(operation.key, None)
         return Done()
 
     @handles(GetKvListByNamespace)
     def list_values(self, call: Call, operation: GetKvListByNamespace) -> KvListResult:
         """Return the values of a namespace. Errors: QUERY_NOT_FOUND."""
-        found = self.values.get(operation.namespace)
+        found = self.kv_config.get(operation.namespace)
         if found is None:
             raise EngineError(ResponseCode.QUERY_NOT_FOUND, f"No config item, Namespace: {operation.namespace}")
         return KvListResult(dict(found))

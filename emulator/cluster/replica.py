@@ -7,10 +7,10 @@ Source: DefaultHAService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
 from .broker import Broker
-from .timer_replica import TimerCopy
+from .timer_replica import TimerReplica
 
-FIRST_LOOK_MS = 10_000
-LOOK_MS = 3_000
+FIRST_CHECK_MS = 10_000
+CHECK_INTERVAL_MS = 3_000
 TABLES_AGE_MS = 60_000
 """Maximum age of a slave's tables, checked every three seconds, first ten seconds after its start."""
 
@@ -23,11 +23,11 @@ class Replica:
         self.slave = slave
         master.replication.add_slave(slave.name, slave.broker_id, slave.store)
         slave.replication.add_master(master.store)
-        self._tables_ms = self._first_look_ms = 0
-        self._timer: TimerCopy | None = None
-        self._alike = 0
+        self._tables_ms = self._first_check_ms = 0
+        self._timer: TimerReplica | None = None
+        self._common_end = 0
         """End offset of both logs at the last record that the slave received."""
-        self._cuts_before = (0, 0)
+        self._truncations_before = (0, 0)
         """Number of truncations of either log when the replication began."""
         self.slave_started()
         self.connect()
@@ -35,12 +35,16 @@ class Replica:
     def slave_started(self) -> None:
         """Handle the start of a run of the slave: its checks of the tables' age are counted from now."""
         self._tables_ms = self.slave.lifetime.now_ms
-        self._first_look_ms = self._tables_ms + FIRST_LOOK_MS
+        self._first_check_ms = self._tables_ms + FIRST_CHECK_MS
         before = self.slave.timers.followed_before
-        self._timer = TimerCopy(
-            master=self.master, slave=self.slave, first_look_ms=self._first_look_ms, look_ms=LOOK_MS, before=before
+        self._timer = TimerReplica(
+            master=self.master,
+            slave=self.slave,
+            first_check_ms=self._first_check_ms,
+            check_interval_ms=CHECK_INTERVAL_MS,
+            before=before,
         )
-        self._look_later()
+        self._schedule_synchronization()
 
     def connect(self) -> None:
         """Start replication if both run; first send the slave the records that it lacks.
@@ -57,20 +61,22 @@ class Replica:
             return
         # When the last connection ended, both logs were equal up to there. Only later truncations can make them differ,
         # so a long log need not be compared as a whole.
-        cuts = master.log.cuts[self._cuts_before[0] :] + slave.log.cuts[self._cuts_before[1] :]
-        slave.give_up(slave.log.parts_from(master.log, min(self._alike, *cuts, slave.log.max_offset)))
+        truncations = (
+            master.log.truncations[self._truncations_before[0] :] + slave.log.truncations[self._truncations_before[1] :]
+        )
+        slave.truncate(slave.log.common_end(master.log, min(self._common_end, *truncations, slave.log.max_offset)))
         for _, record in master.log.records_from(slave.log.max_offset):
-            slave.follow(record, master.tags_code_at(record))
-        master.followers.append(slave)
-        self._cuts_before = len(master.log.cuts), len(slave.log.cuts)
-        self.master.acknowledgements.slave_has_all()
+            slave.replicate(record, master.tags_code_at(record))
+        master.slave_stores.append(slave)
+        self._truncations_before = len(master.log.truncations), len(slave.log.truncations)
+        self.master.sync_replication.slave_caught_up()
 
     def disconnect(self) -> None:
         """Stop replication: one of the two has stopped or lost its connections."""
         master, slave = self.master.store, self.slave.store
-        if slave in master.followers:
-            master.followers.remove(slave)
-            self._alike = slave.log.max_offset
+        if slave in master.slave_stores:
+            master.slave_stores.remove(slave)
+            self._common_end = slave.log.max_offset
         if self._timer is None:
             return
         if not self.master.running:
@@ -80,14 +86,14 @@ class Replica:
 
     # tables
 
-    def _look_later(self) -> None:
+    def _schedule_synchronization(self) -> None:
         """Schedule the table synchronization for the first check at which the tables are too old."""
-        looks = -(-(self._tables_ms + TABLES_AGE_MS + 1 - self._first_look_ms) // LOOK_MS)
-        due_ms = self._first_look_ms + looks * LOOK_MS
+        checks = -(-(self._tables_ms + TABLES_AGE_MS + 1 - self._first_check_ms) // CHECK_INTERVAL_MS)
+        due_ms = self._first_check_ms + checks * CHECK_INTERVAL_MS
         self.slave.lifetime.call_at(due_ms, self._synchronize, "slave synchronization", self.slave.name)
 
     def _synchronize(self) -> None:
         self._tables_ms = self.slave.lifetime.now_ms
         if self.master.running:
-            self.slave.take_tables(self.master)
-        self._look_later()
+            self.slave.copy_tables(self.master)
+        self._schedule_synchronization()

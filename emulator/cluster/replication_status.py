@@ -44,10 +44,10 @@ class ReplicationStatus:
         followers = [
             FollowerState(slave.name, slave.broker_id, slave.store.log.max_offset)
             for slave in self._slaves
-            if slave.store in store.followers
+            if slave.store in store.slave_stores
         ]
         master_name = None
         if self._config.broker_role == SLAVE:
-            follows = any(store in master.followers for master in self._masters)
+            follows = any(store in master.slave_stores for master in self._masters)
             master_name = self._config.broker_name if follows else ""
         return HaStatusResult(store.log.max_offset, followers, master_name, store.last_store_timestamp)

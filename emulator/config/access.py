@@ -7,7 +7,7 @@ from .keys import Config, key
 _PACKAGE = "org.apache.rocketmq"
 
 
-def _keepers(what: str) -> tuple[str, ...]:
+def _metadata_providers(what: str) -> tuple[str, ...]:
     """Return upstream's metadata providers for users or policies: a broker's, and a proxy's that queries a broker."""
     part = what.lower()
     return (
@@ -23,7 +23,7 @@ def _strategies(what: str) -> tuple[str, ...]:
     return ("", f"{package}.Stateless{what}Strategy", f"{package}.Stateful{what}Strategy")
 
 
-_KEEPER = (
+_METADATA_PROVIDER = (
     "Upstream's class that provides {}. Both classes mean the same: brokers store them, and a proxy reads them"
     " from its first broker. Empty = there are none."
 )
@@ -35,7 +35,9 @@ class AccessConfig(Config):
     """Authentication and authorization."""
 
     authentication_enabled: bool = key(False, "Requests must be signed by an existing user.")
-    authentication_metadata_provider: str = key("", _KEEPER.format("users"), choices=_keepers("Authentication"))
+    authentication_metadata_provider: str = key(
+        "", _METADATA_PROVIDER.format("users"), choices=_metadata_providers("Authentication")
+    )
     authentication_strategy: str = key("", _STRATEGY, choices=_strategies("Authentication"))
     authentication_whitelist: str = key(
         "",
@@ -52,7 +54,9 @@ class AccessConfig(Config):
     authorization_enabled: bool = key(
         False, "Users must have the rights that their requests require; super users have all rights."
     )
-    authorization_metadata_provider: str = key("", _KEEPER.format("rights"), choices=_keepers("Authorization"))
+    authorization_metadata_provider: str = key(
+        "", _METADATA_PROVIDER.format("rights"), choices=_metadata_providers("Authorization")
+    )
     authorization_strategy: str = key("", _STRATEGY, choices=_strategies("Authorization"))
     authorization_whitelist: str = key(
         "",

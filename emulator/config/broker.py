@@ -7,7 +7,7 @@ from .access import AccessConfig
 from .keys import key
 from .request_pools import RequestPoolConfig
 
-ON_DEMAND = frozenset({"storeDiskBytes", "diskUsedRatio", "requestTimes", "requestRefusals", "goAwayEnable"})
+FAULT_KEYS = frozenset({"storeDiskBytes", "diskUsedRatio", "requestTimes", "requestRefusals", "goAwayEnable"})
 """Keys that upstream does not have: each simulates a failure at one broker for as long as it is set."""
 DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 

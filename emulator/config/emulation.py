@@ -1,7 +1,7 @@
 """Keys of the emulator itself: its own limits, and the deliberate differences from upstream.
 
 A difference that a client can see must have a key with upstream's behavior as its default. Such a key is in this file,
-in the gRPC configuration, or among the keys that simulate failures of one broker (`broker.ON_DEMAND`).
+in the gRPC configuration, or among the keys that simulate failures of one broker (`broker.FAULT_KEYS`).
 The profile `fast` of the fixtures sets such keys, the profile `faithful` sets none.
 """
 

@@ -8,30 +8,30 @@ from dataclasses import replace
 
 from ..config import BrokerConfig
 from ..kernel.errors import SqlError
-from ..kernel.file_image import LastWrite
+from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import properties as props
 from ..operations.clients import SubscriptionData
-from ..topic.topic_group_index import NameIndex
+from ..topic.topic_group_index import TopicGroupIndex
 from .message_filter import SQL92, SqlFilter, is_tag_type
 
-Place = tuple[str, str]
+TopicGroup = tuple[str, str]
 """(topic, group)"""
 FILE_INTERVAL_MS = 10_000
-DEAD_AT_START_MS = 30_000
+UNUSED_AT_START_MS = 30_000
 """Filters of a previous run count as unused since this long (ms) before the broker's start."""
 
 
 @value
 class FilterData:
-    """A compiled expression of a group and topic; `dead_since` is None while the group subscribes with it."""
+    """A compiled expression of a group and topic; `unused_since` is None while the group subscribes with it."""
 
     expression: str
     expression_type: str
     version: int
     filter: SqlFilter
-    dead_since: int | None = None
+    unused_since: int | None = None
 
 
 class FilterTable:
@@ -40,35 +40,35 @@ class FilterTable:
     def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._data: dict[Place, FilterData] = {}
-        self._names: NameIndex[Place] = NameIndex()
-        self._file: LastWrite[Place, FilterData] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
+        self._data: dict[TopicGroup, FilterData] = {}
+        self._names: TopicGroupIndex[TopicGroup] = TopicGroupIndex()
+        self._file: FileImage[TopicGroup, FilterData] = FileImage(scheduler, lambda: FILE_INTERVAL_MS)
 
-    def restore(self, state: Mapping[Place, FilterData]) -> None:
+    def restore(self, state: Mapping[TopicGroup, FilterData]) -> None:
         """Start with the filters of the previous run; until the next heartbeat they count as unused."""
-        dead_since = self._scheduler.now_ms - DEAD_AT_START_MS
+        unused_since = self._scheduler.now_ms - UNUSED_AT_START_MS
         for (topic, group), data in state.items():
-            self._data[topic, group] = replace(data, dead_since=dead_since) if data.dead_since is None else data
+            self._data[topic, group] = replace(data, unused_since=unused_since) if data.unused_since is None else data
             self._names.add(topic, group, (topic, group))
 
-    def dump_on_stop(self) -> Mapping[Place, FilterData]:
+    def dump_on_stop(self) -> Mapping[TopicGroup, FilterData]:
         """Return the filters that a graceful stop leaves."""
         return dict(self._data)
 
-    def dump_on_crash(self) -> Mapping[Place, FilterData]:
+    def dump_on_crash(self) -> Mapping[TopicGroup, FilterData]:
         """Return the filters as of the last write of the file, which a crash leaves."""
-        filters: dict[Place, FilterData | None] = {**self._data, **self._file.lost()}
-        return {place: data for place, data in filters.items() if data is not None}
+        filters: dict[TopicGroup, FilterData | None] = {**self._data, **self._file.values_at_last_write()}
+        return {key: data for key, data in filters.items() if data is not None}
 
     def find(self, topic: str, group: str) -> FilterData | None:
         """Return the filter of a group and topic, or None. Deletes it if it expired."""
-        place = topic, group
-        data = self._data.get(place)
-        if data is None or data.dead_since is None:
+        key = topic, group
+        data = self._data.get(key)
+        if data is None or data.unused_since is None:
             return data
-        if self._scheduler.now_ms - data.dead_since < self._config.filter_data_clean_time_span:
+        if self._scheduler.now_ms - data.unused_since < self._config.filter_data_clean_time_span:
             return data
-        self._put(place, None)
+        self._put(key, None)
         return None
 
     def register(self, group: str, subscriptions: Iterable[SubscriptionData]) -> None:
@@ -81,44 +81,44 @@ class FilterTable:
         for subscription in subscriptions:
             wanted.add(subscription.topic)
             if not is_tag_type(subscription.expression_type) and subscription.sub_string:
-                self._take_over(group, subscription)
-        for place in self._names.of_group(group):
-            if place[0] not in wanted:
-                self._die(place)
+                self._update(group, subscription)
+        for key in self._names.of_group(group):
+            if key[0] not in wanted:
+                self._mark_unused(key)
 
-    def _take_over(self, group: str, subscription: SubscriptionData) -> None:
-        place = subscription.topic, group
-        old = self.find(*place)
+    def _update(self, group: str, subscription: SubscriptionData) -> None:
+        key = subscription.topic, group
+        old = self.find(*key)
         if old is None or subscription.sub_version > old.version:
             unchanged = old is not None and (old.expression, old.expression_type) == (
                 subscription.sub_string,
                 subscription.expression_type,
             )
             if old is not None and unchanged:
-                self._put(place, replace(old, version=subscription.sub_version, dead_since=None))
+                self._put(key, replace(old, version=subscription.sub_version, unused_since=None))
             else:
-                self._put(place, _compiled(subscription))
-        elif subscription.sub_version == old.version and old.dead_since is not None:
-            self._put(place, replace(old, dead_since=None))
+                self._put(key, _compiled(subscription))
+        elif subscription.sub_version == old.version and old.unused_since is not None:
+            self._put(key, replace(old, unused_since=None))
 
     def unregister(self, group: str) -> None:
         """Mark a group's filters as unused, because the group has no client any more."""
-        for place in self._names.of_group(group):
-            self._die(place)
+        for key in self._names.of_group(group):
+            self._mark_unused(key)
 
-    def _die(self, place: Place) -> None:
-        data = self._data[place]
-        if data.dead_since is None:
-            self._put(place, replace(data, dead_since=self._scheduler.now_ms))
+    def _mark_unused(self, key: TopicGroup) -> None:
+        data = self._data[key]
+        if data.unused_since is None:
+            self._put(key, replace(data, unused_since=self._scheduler.now_ms))
 
-    def _put(self, place: Place, data: FilterData | None) -> None:
-        old = self._data.pop(place, None)
-        self._names.discard(*place, place)
-        if self._file.is_first_change(place):
-            self._file.keep(place, old)
+    def _put(self, key: TopicGroup, data: FilterData | None) -> None:
+        old = self._data.pop(key, None)
+        self._names.discard(*key, key)
+        if self._file.unchanged_since_write(key):
+            self._file.save(key, old)
         if data is not None:
-            self._data[place] = data
-            self._names.add(*place, place)
+            self._data[key] = data
+            self._names.add(*key, key)
 
 
 class RetryFilter:
@@ -133,7 +133,7 @@ class RetryFilter:
         self._table = table
         self._group = group
 
-    def matches_code(self, tags_code: int) -> bool:
+    def may_match_tag(self, tags_code: int) -> bool:
         return True
 
     def matches_properties(self, properties: Mapping[str, str]) -> bool:

@@ -22,15 +22,15 @@ TAGS_MAX = 20_000
 class MessageFilter(Protocol):
     """A filter in two steps: a cheap one by tag hash, then one by properties."""
 
-    def matches_code(self, tags_code: int) -> bool:
+    def may_match_tag(self, tags_code: int) -> bool:
         """True if a message with this tag hash can match."""
 
     def matches_properties(self, properties: Mapping[str, str]) -> bool:
-        """True if a message with these properties matches. Called only after `matches_code` returned True."""
+        """True if a message with these properties matches. Called only after `may_match_tag` returned True."""
 
     @property
     def needs_properties(self) -> bool:
-        """False if `matches_code` alone decides."""
+        """False if `may_match_tag` alone decides."""
 
 
 class TagFilter:
@@ -41,7 +41,7 @@ class TagFilter:
     def __init__(self, codes: frozenset[int]) -> None:
         self._codes = codes
 
-    def matches_code(self, tags_code: int) -> bool:
+    def may_match_tag(self, tags_code: int) -> bool:
         return tags_code in self._codes
 
     def matches_properties(self, properties: Mapping[str, str]) -> bool:
@@ -58,7 +58,7 @@ class SqlFilter:
 
         self._expression = compile_sql(expression)
 
-    def matches_code(self, tags_code: int) -> bool:
+    def may_match_tag(self, tags_code: int) -> bool:
         return True
 
     def matches_properties(self, properties: Mapping[str, str]) -> bool:

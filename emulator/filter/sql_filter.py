@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ..kernel.errors import SqlError
-from .sql_parser import Parser
+from .sql_parser import SqlParser
 
 __all__ = ["SqlError", "SqlExpression", "compile_sql"]
 
@@ -20,7 +20,7 @@ class SqlExpression:
     def __init__(self, text: str) -> None:
         self.text = text
         try:
-            self._evaluate = Parser(text).parse().evaluate
+            self._evaluate = SqlParser(text).parse().evaluate
         except RecursionError:
             raise SqlError("java.lang.StackOverflowError") from None
 

@@ -14,7 +14,7 @@ from ..kernel.errors import SqlError
 _TAB_WIDTH = 8
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """Kinds of tokens in upstream's order, with the names that its error texts use."""
 
     EOF = "<EOF>"
@@ -47,38 +47,38 @@ class Kind(Enum):
     MINUS = '"-"'
 
 
-ORDER = {kind: number for number, kind in enumerate(Kind)}
+ORDER = {kind: number for number, kind in enumerate(TokenKind)}
 _KEYWORDS = {
     kind.value.strip('"'): kind
     for kind in (
-        Kind.NOT,
-        Kind.AND,
-        Kind.OR,
-        Kind.BETWEEN,
-        Kind.IN,
-        Kind.TRUE,
-        Kind.FALSE,
-        Kind.NULL,
-        Kind.IS,
-        Kind.CONTAINS,
-        Kind.STARTSWITH,
-        Kind.ENDSWITH,
+        TokenKind.NOT,
+        TokenKind.AND,
+        TokenKind.OR,
+        TokenKind.BETWEEN,
+        TokenKind.IN,
+        TokenKind.TRUE,
+        TokenKind.FALSE,
+        TokenKind.NULL,
+        TokenKind.IS,
+        TokenKind.CONTAINS,
+        TokenKind.STARTSWITH,
+        TokenKind.ENDSWITH,
     )
 }
 _SYMBOLS = {
     kind.value.strip('"'): kind
     for kind in (
-        Kind.EQUAL,
-        Kind.NOT_EQUAL,
-        Kind.GREATER,
-        Kind.GREATER_EQUAL,
-        Kind.LESS,
-        Kind.LESS_EQUAL,
-        Kind.OPEN,
-        Kind.COMMA,
-        Kind.CLOSE,
-        Kind.PLUS,
-        Kind.MINUS,
+        TokenKind.EQUAL,
+        TokenKind.NOT_EQUAL,
+        TokenKind.GREATER,
+        TokenKind.GREATER_EQUAL,
+        TokenKind.LESS,
+        TokenKind.LESS_EQUAL,
+        TokenKind.OPEN,
+        TokenKind.COMMA,
+        TokenKind.CLOSE,
+        TokenKind.PLUS,
+        TokenKind.MINUS,
     )
 }
 
@@ -93,34 +93,34 @@ _TOKEN = re.compile(
 
 
 @dataclass(slots=True, frozen=True)
-class Token:
+class SqlToken:
     """A token and the index of its first character; EOF has the index of the last character."""
 
-    kind: Kind
+    kind: TokenKind
     image: str
     at: int
 
 
-def _units(text: str) -> str:
+def _to_utf16(text: str) -> str:
     """Convert a text to UTF-16 units, which Java reads and counts as columns."""
     if text.isascii() or max(text) <= "\uffff":
         return text
     return "".join(map(chr, memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")))
 
 
-def characters(units: str) -> str:
+def from_utf16(units: str) -> str:
     """Convert UTF-16 units back to text."""
     return units if units.isascii() else units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
-class Lexer:
+class SqlLexer:
     """Produces the tokens of one expression."""
 
     def __init__(self, text: str) -> None:
-        self._text = _units(text)
+        self._text = _to_utf16(text)
         self._at = 0
 
-    def next(self) -> Token:
+    def next(self) -> SqlToken:
         """Return the next token; EOF repeatedly at the end. Raises SqlError if no token starts here."""
         text = self._text
         skipped = _SKIPPED.match(text, self._at)
@@ -128,7 +128,7 @@ class Lexer:
         at = skipped.end()
         if at == len(text):
             self._at = at
-            return Token(Kind.EOF, "", at - 1)
+            return SqlToken(TokenKind.EOF, "", at - 1)
         found = _TOKEN.match(text, at)
         if found is None:
             raise self._lexical_error(at)
@@ -138,11 +138,11 @@ class Lexer:
             case "SYMBOL":
                 kind = _SYMBOLS[image]
             case "ID":
-                kind = _KEYWORDS.get(image.upper(), Kind.ID)
+                kind = _KEYWORDS.get(image.upper(), TokenKind.ID)
             case name:
                 assert name is not None  # every alternative is named
-                kind = Kind[name]
-        return Token(kind, image, at)
+                kind = TokenKind[name]
+        return SqlToken(kind, image, at)
 
     def position(self, at: int) -> tuple[int, int]:
         """Return (line, column) of a character, both counted from 1."""

@@ -17,7 +17,7 @@ from ..kernel.java_numbers import compare_doubles, parse_double
 from .sql_values import NUMBERS, PARSERS, JavaType, Value, compare, hash_set_order, number_text
 
 Properties = Mapping[str, str]
-Part: TypeAlias = "str | Node | Callable[[], str]"
+Part: TypeAlias = "str | SqlNode | Callable[[], str]"
 """A piece of an expression's text: a text, a node with its own text, or a function that returns the text."""
 Evaluate = Callable[[Properties], Value]
 Truth = bool | None
@@ -27,7 +27,7 @@ _PARSE = "org.apache.rocketmq.filter.parser.ParseException: "
 
 
 @dataclass(slots=True, frozen=True)
-class Node:
+class SqlNode:
     """A node of an expression: the pieces of its text as upstream prints it, and its evaluation.
 
     `constant` is upstream's ConstantExpression, `boolean` its BooleanExpression. `value` is set for nodes that never
@@ -55,19 +55,19 @@ class Node:
         pending: list[Part] = [self]
         while pending:
             part = pending.pop()
-            if isinstance(part, Node):
+            if isinstance(part, SqlNode):
                 pending.extend(reversed(part.parts))
             else:
                 pieces.append(part if isinstance(part, str) else part())
         return "".join(pieces)
 
 
-def property_node(name: str) -> Node:
+def property_node(name: str) -> SqlNode:
     """Create the node of a property; unknown if the message does not have it."""
-    return Node((name,), lambda properties: properties.get(name) or None, JavaType.STRING, name=name)
+    return SqlNode((name,), lambda properties: properties.get(name) or None, JavaType.STRING, name=name)
 
 
-def constant_node(value: Value, java_type: JavaType) -> Node:
+def constant_node(value: Value, java_type: JavaType) -> SqlNode:
     """Create the node of a literal."""
     if isinstance(value, str):
         text = "'" + value.replace("'", "''") + "'"
@@ -78,10 +78,10 @@ def constant_node(value: Value, java_type: JavaType) -> Node:
     else:
         text = number_text(value, java_type)
     boolean = java_type in (JavaType.BOOLEAN, JavaType.NULL)
-    return Node((text,), lambda _: value, java_type, value, constant=True, boolean=boolean)
+    return SqlNode((text,), lambda _: value, java_type, value, constant=True, boolean=boolean)
 
 
-def decimal_node(image: str) -> Node:
+def decimal_node(image: str) -> SqlNode:
     """Create the node of a whole number: an Integer if it fits, else a Long. Raises SqlError beyond 64 bits."""
     digits = image.rstrip("lL")
     value = int(digits) if len(digits) < 20 else 1 << 64
@@ -90,7 +90,7 @@ def decimal_node(image: str) -> Node:
     return constant_node(value, JavaType.INTEGER if value <= 0x7FFFFFFF else JavaType.LONG)
 
 
-def float_node(image: str) -> Node:
+def float_node(image: str) -> SqlNode:
     """Create the node of a Double. Raises SqlError for 0.0 (upstream's minimum is Double.MIN_VALUE) and infinity."""
     value = float(image)
     if value == float("inf"):
@@ -100,7 +100,7 @@ def float_node(image: str) -> Node:
     return constant_node(value, JavaType.DOUBLE)
 
 
-def negate_node(operand: Node) -> Node:
+def negate_node(operand: SqlNode) -> SqlNode:
     """Create the negative of a number; unknown for all other operands, even texts that look like numbers."""
     parts = ("(- ", operand, ")")
     if operand.java_type not in NUMBERS or not isinstance(operand.value, int | float):
@@ -110,12 +110,12 @@ def negate_node(operand: Node) -> Node:
             inner(properties)  # evaluated only for its errors
             return None
 
-        return Node(parts, nothing, JavaType.NULL)
+        return SqlNode(parts, nothing, JavaType.NULL)
     value = -operand.value
-    return Node(parts, lambda _: value, operand.java_type, value)
+    return SqlNode(parts, lambda _: value, operand.java_type, value)
 
 
-def as_boolean(operand: Node) -> Node:
+def as_boolean(operand: SqlNode) -> SqlNode:
     """Convert an operand to a condition: a bare property is false if present. Raises SqlError for other values."""
     if operand.boolean:
         return operand
@@ -123,13 +123,13 @@ def as_boolean(operand: Node) -> Node:
     if name is None:
         raise SqlError(f"{_PARSE}Expression will not result in a boolean value: {operand.text}")
     cast: Evaluate = lambda properties: False if properties.get(name) else None  # noqa: E731  # one of a family
-    return Node(operand.parts, cast, JavaType.BOOLEAN, boolean=True)
+    return SqlNode(operand.parts, cast, JavaType.BOOLEAN, boolean=True)
 
 
 # logic
 
 
-def not_node(operand: Node) -> Node:
+def not_node(operand: SqlNode) -> SqlNode:
     """Create NOT of a condition; unknown stays unknown, and a double NOT evaluates the operand itself."""
     inner = operand.evaluate
 
@@ -137,52 +137,52 @@ def not_node(operand: Node) -> Node:
         value = inner(properties)
         return None if value is None else not value
 
-    return Node(("(NOT ", operand, ")"), operand.negated or evaluate, JavaType.BOOLEAN, boolean=True, negated=inner)
+    return SqlNode(("(NOT ", operand, ")"), operand.negated or evaluate, JavaType.BOOLEAN, boolean=True, negated=inner)
 
 
-def and_node(*conditions: Node) -> Node:
+def and_node(*conditions: SqlNode) -> SqlNode:
     """Create AND of two or more conditions: false takes precedence over unknown."""
-    return _chain("&&", conditions, decides=False)
+    return _chain("&&", conditions, deciding_value=False)
 
 
-def or_node(*conditions: Node) -> Node:
+def or_node(*conditions: SqlNode) -> SqlNode:
     """Create OR of two or more conditions: true takes precedence over unknown."""
-    return _chain("||", conditions, decides=True)
+    return _chain("||", conditions, deciding_value=True)
 
 
-def _chain(symbol: str, conditions: Sequence[Node], *, decides: bool) -> Node:
+def _chain(symbol: str, conditions: Sequence[SqlNode], *, deciding_value: bool) -> SqlNode:
     """Create `a AND b AND c` with one evaluation loop, so that long chains need no deep stack; its text nests pairs."""
     first, *others = conditions
     parts: list[Part] = ["(" * len(others), first]
     for condition in others:
         parts += (f" {symbol} ", condition, ")")
     if len(others) == 1:
-        evaluate = _two(first.evaluate, others[0].evaluate, decides)
+        evaluate = _two(first.evaluate, others[0].evaluate, deciding_value)
     else:
-        evaluate = _many([condition.evaluate for condition in conditions], decides)
-    return Node(tuple(parts), evaluate, JavaType.BOOLEAN, boolean=True)
+        evaluate = _many([condition.evaluate for condition in conditions], deciding_value)
+    return SqlNode(tuple(parts), evaluate, JavaType.BOOLEAN, boolean=True)
 
 
-def _two(left: Evaluate, right: Evaluate, decides: bool) -> Evaluate:
+def _two(left: Evaluate, right: Evaluate, deciding_value: bool) -> Evaluate:
     def evaluate(properties: Properties) -> Truth:
         first = left(properties)
-        if first is decides:
-            return decides
+        if first is deciding_value:
+            return deciding_value
         second = right(properties)
-        if second is decides:
-            return decides
-        return None if first is None or second is None else not decides
+        if second is deciding_value:
+            return deciding_value
+        return None if first is None or second is None else not deciding_value
 
     return evaluate
 
 
-def _many(conditions: Sequence[Evaluate], decides: bool) -> Evaluate:
+def _many(conditions: Sequence[Evaluate], deciding_value: bool) -> Evaluate:
     def evaluate(properties: Properties) -> Truth:
-        result: Truth = not decides
+        result: Truth = not deciding_value
         for condition in conditions:
             value = condition(properties)
-            if value is decides:
-                return decides
+            if value is deciding_value:
+                return deciding_value
             if value is None:
                 result = None
         return result
@@ -193,7 +193,7 @@ def _many(conditions: Sequence[Evaluate], decides: bool) -> Evaluate:
 # comparisons
 
 
-def equal_node(left: Node, right: Node) -> Node:
+def equal_node(left: SqlNode, right: SqlNode) -> SqlNode:
     """Create `=`. Raises SqlError for NULL, and for a truth value compared with another constant."""
     for operand in (left, right):
         if operand.constant and operand.value is None:
@@ -203,27 +203,27 @@ def equal_node(left: Node, right: Node) -> Node:
     return _equal(left, right)
 
 
-def not_equal_node(left: Node, right: Node) -> Node:
+def not_equal_node(left: SqlNode, right: SqlNode) -> SqlNode:
     """Create `<>`. Raises SqlError as `equal_node` does."""
     return not_node(equal_node(left, right))
 
 
-def is_null_node(operand: Node) -> Node:
+def is_null_node(operand: SqlNode) -> SqlNode:
     """Create IS NULL: true or false; unknown becomes true, because null equals null."""
     return _equal(operand, constant_node(None, JavaType.NULL))
 
 
-def is_not_null_node(operand: Node) -> Node:
+def is_not_null_node(operand: SqlNode) -> SqlNode:
     """Create IS NOT NULL."""
     return not_node(is_null_node(operand))
 
 
-def _equal(left: Node, right: Node) -> Node:
+def _equal(left: SqlNode, right: SqlNode) -> SqlNode:
     evaluate = _equal_to_constant(left, right) or _equal_in_general(left, right)
-    return Node(("(", left, " == ", right, ")"), evaluate, JavaType.BOOLEAN, boolean=True)
+    return SqlNode(("(", left, " == ", right, ")"), evaluate, JavaType.BOOLEAN, boolean=True)
 
 
-def _equal_to_constant(left: Node, right: Node) -> Evaluate | None:
+def _equal_to_constant(left: SqlNode, right: SqlNode) -> Evaluate | None:
     """Compare a property with a literal, by far the most common comparison; None if the operands are others."""
     name, wanted = left.name, right.value
     if name is None or not right.constant or wanted is None:
@@ -244,7 +244,7 @@ def _equal_to_constant(left: Node, right: Node) -> Evaluate | None:
     return same_value
 
 
-def _equal_in_general(left: Node, right: Node) -> Evaluate:
+def _equal_in_general(left: SqlNode, right: SqlNode) -> Evaluate:
     left_evaluate, right_evaluate = left.evaluate, right.evaluate
     left_type, right_type = left.java_type, right.java_type
 
@@ -263,7 +263,7 @@ _Order = Callable[[int, int], bool]
 _ORDERS: dict[str, _Order] = {">": gt, ">=": ge, "<": lt, "<=": le}
 
 
-def order_node(symbol: str, left: Node, right: Node) -> Node:
+def comparison_node(symbol: str, left: SqlNode, right: SqlNode) -> SqlNode:
     """Create `>`, `>=`, `<` or `<=`. Raises SqlError for constants that are not numbers, and for conditions."""
     for operand in (left, right):
         if operand.boolean or (operand.constant and operand.java_type not in NUMBERS):
@@ -273,10 +273,10 @@ def order_node(symbol: str, left: Node, right: Node) -> Node:
         evaluate = _order_to_number(str(left.name), right, order)
     else:
         evaluate = _order_in_general(left, right, order)
-    return Node(("(", left, f" {symbol} ", right, ")"), evaluate, JavaType.BOOLEAN, boolean=True)
+    return SqlNode(("(", left, f" {symbol} ", right, ")"), evaluate, JavaType.BOOLEAN, boolean=True)
 
 
-def _order_to_number(name: str, right: Node, order: _Order) -> Evaluate:
+def _order_to_number(name: str, right: SqlNode, order: _Order) -> Evaluate:
     parse = PARSERS[right.java_type]
     bound = right.value
     if right.java_type is JavaType.DOUBLE:
@@ -295,7 +295,7 @@ def _order_to_number(name: str, right: Node, order: _Order) -> Evaluate:
     return against_whole
 
 
-def _order_in_general(left: Node, right: Node, order: _Order) -> Evaluate:
+def _order_in_general(left: SqlNode, right: SqlNode, order: _Order) -> Evaluate:
     left_evaluate, right_evaluate = left.evaluate, right.evaluate
     left_type, right_type = left.java_type, right.java_type
 
@@ -310,14 +310,14 @@ def _order_in_general(left: Node, right: Node, order: _Order) -> Evaluate:
     return evaluate
 
 
-def between_node(operand: Node, low: Node, high: Node) -> Node:
+def between_node(operand: SqlNode, low: SqlNode, high: SqlNode) -> SqlNode:
     """Create BETWEEN (`>= low AND <= high`). Raises SqlError for constant bounds that are null or in wrong order."""
     if low.constant and high.constant:
         _check_bounds(low, high)
-    return and_node(order_node(">=", operand, low), order_node("<=", operand, high))
+    return and_node(comparison_node(">=", operand, low), comparison_node("<=", operand, high))
 
 
-def _check_bounds(low: Node, high: Node) -> None:
+def _check_bounds(low: SqlNode, high: SqlNode) -> None:
     if low.value is None or high.value is None:
         raise SqlError(f"{_RUNTIME}Illegal values of between, values can not be null!")
     try:
@@ -336,21 +336,21 @@ def _check_bounds(low: Node, high: Node) -> None:
         )
 
 
-def _plain(constant: Node) -> str:
+def _plain(constant: SqlNode) -> str:
     if isinstance(constant.value, str):
         return constant.value
     return constant.text.lower() if isinstance(constant.value, bool) else constant.text
 
 
-def not_between_node(operand: Node, low: Node, high: Node) -> Node:
+def not_between_node(operand: SqlNode, low: SqlNode, high: SqlNode) -> SqlNode:
     """Create NOT BETWEEN (`< low OR > high`); the bounds are not checked."""
-    return or_node(order_node("<", operand, low), order_node(">", operand, high))
+    return or_node(comparison_node("<", operand, low), comparison_node(">", operand, high))
 
 
 # texts
 
 
-def in_node(operand: Node, values: Sequence[str], *, negated: bool) -> Node:
+def in_node(operand: SqlNode, values: Sequence[str], *, negated: bool) -> SqlNode:
     """Create [NOT] IN a list of texts. Raises SqlError if the operand is not a property."""
     name = operand.name
     if name is None:
@@ -366,7 +366,7 @@ def in_node(operand: Node, values: Sequence[str], *, negated: bool) -> Node:
     def listed() -> str:
         return ", ".join(values if len(values) < 5 else hash_set_order(values))  # upstream: a HashSet if longer
 
-    return Node((f"{name} {symbol} ( ", listed, " )"), evaluate, JavaType.BOOLEAN, boolean=True)
+    return SqlNode((f"{name} {symbol} ( ", listed, " )"), evaluate, JavaType.BOOLEAN, boolean=True)
 
 
 _SEARCHES: dict[str, Callable[[str, str], bool]] = {
@@ -376,7 +376,7 @@ _SEARCHES: dict[str, Callable[[str, str], bool]] = {
 }
 
 
-def search_node(symbol: str, operand: Node, search: str, *, negated: bool) -> Node:
+def text_search_node(symbol: str, operand: SqlNode, search: str, *, negated: bool) -> SqlNode:
     """Create [NOT] CONTAINS, STARTSWITH or ENDSWITH: never unknown; false, even with NOT, if a text is missing."""
     found = _SEARCHES[symbol]
     inner = operand.evaluate
@@ -388,4 +388,4 @@ def search_node(symbol: str, operand: Node, search: str, *, negated: bool) -> No
         return isinstance(text, str) and found(text, search) is not negated
 
     parts = (f"({'NOT ' if negated else ''}{symbol} ", operand, ")")
-    return Node(parts, evaluate, JavaType.BOOLEAN, boolean=True)
+    return SqlNode(parts, evaluate, JavaType.BOOLEAN, boolean=True)

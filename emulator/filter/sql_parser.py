@@ -15,12 +15,13 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeAlias
 
 from ..kernel.errors import SqlError
-from .sql_lexer import ORDER, Kind, Lexer, Token, characters, escape
+from .sql_lexer import ORDER, SqlLexer, SqlToken, TokenKind, escape, from_utf16
 from .sql_nodes import (
-    Node,
+    SqlNode,
     and_node,
     as_boolean,
     between_node,
+    comparison_node,
     constant_node,
     decimal_node,
     equal_node,
@@ -33,33 +34,37 @@ from .sql_nodes import (
     not_equal_node,
     not_node,
     or_node,
-    order_node,
     property_node,
-    search_node,
+    text_search_node,
 )
 from .sql_values import JavaType
 
-_ORDER_SYMBOLS = {Kind.GREATER: ">", Kind.GREATER_EQUAL: ">=", Kind.LESS: "<", Kind.LESS_EQUAL: "<="}
-_SEARCH_SYMBOLS = {Kind.CONTAINS: "CONTAINS", Kind.STARTSWITH: "STARTSWITH", Kind.ENDSWITH: "ENDSWITH"}
-_AFTER_NOT = (Kind.CONTAINS, Kind.STARTSWITH, Kind.ENDSWITH, Kind.BETWEEN, Kind.IN)
-_COMPARISONS = (Kind.NOT, *_AFTER_NOT, *_ORDER_SYMBOLS)
-_LITERALS = {
-    Kind.TRUE: constant_node(True, JavaType.BOOLEAN),
-    Kind.FALSE: constant_node(False, JavaType.BOOLEAN),
-    Kind.NULL: constant_node(None, JavaType.NULL),
+_ORDER_SYMBOLS = {
+    TokenKind.GREATER: ">",
+    TokenKind.GREATER_EQUAL: ">=",
+    TokenKind.LESS: "<",
+    TokenKind.LESS_EQUAL: "<=",
 }
-_ANY = _LITERALS[Kind.TRUE]
+_SEARCH_SYMBOLS = {TokenKind.CONTAINS: "CONTAINS", TokenKind.STARTSWITH: "STARTSWITH", TokenKind.ENDSWITH: "ENDSWITH"}
+_AFTER_NOT = (TokenKind.CONTAINS, TokenKind.STARTSWITH, TokenKind.ENDSWITH, TokenKind.BETWEEN, TokenKind.IN)
+_COMPARISONS = (TokenKind.NOT, *_AFTER_NOT, *_ORDER_SYMBOLS)
+_LITERALS = {
+    TokenKind.TRUE: constant_node(True, JavaType.BOOLEAN),
+    TokenKind.FALSE: constant_node(False, JavaType.BOOLEAN),
+    TokenKind.NULL: constant_node(None, JavaType.NULL),
+}
+_ANY = _LITERALS[TokenKind.TRUE]
 _OPERANDS = (
-    Kind.NOT,
-    Kind.TRUE,
-    Kind.FALSE,
-    Kind.NULL,
-    Kind.DECIMAL,
-    Kind.FLOAT,
-    Kind.STRING,
-    Kind.ID,
-    Kind.OPEN,
-    Kind.MINUS,
+    TokenKind.NOT,
+    TokenKind.TRUE,
+    TokenKind.FALSE,
+    TokenKind.NULL,
+    TokenKind.DECIMAL,
+    TokenKind.FLOAT,
+    TokenKind.STRING,
+    TokenKind.ID,
+    TokenKind.OPEN,
+    TokenKind.MINUS,
 )
 
 _DEPTH_MAX = 18_000
@@ -69,47 +74,47 @@ _PARENTHESIS_DEPTH = 15
 _TOKENS_MAX = 50_000
 """Largest number of tokens of an expression. Upstream has no limit; here each takes up to a thousand bytes."""
 
-Rule: TypeAlias = Generator["Rule", Node, Node]
+Rule: TypeAlias = Generator["Rule", SqlNode, SqlNode]
 
 
 class _SyntaxError(SqlError):
     """A wrong token, as opposed to a comparison of illegal operands."""
 
 
-class Parser:
+class SqlParser:
     """Parses one expression."""
 
     def __init__(self, text: str) -> None:
-        self._lexer = Lexer(text)
-        self._tokens: list[Token] = []
+        self._lexer = SqlLexer(text)
+        self._tokens: list[SqlToken] = []
         self._index = 0
-        self._expected: list[Kind] = []
+        self._expected: list[TokenKind] = []
         self._depth = 0
         self._reading_ahead = False
         self._read_ahead_until = 0
         """Index of the token after the last operand of a plus sign that was read ahead without an error."""
 
-    def parse(self) -> Node:
+    def parse(self) -> SqlNode:
         """Parse the condition at the beginning of the text. Raises SqlError."""
         return as_boolean(_run(self._or()))
 
     # tokens
 
-    def _peek(self, ahead: int = 0) -> Token:
+    def _peek(self, ahead: int = 0) -> SqlToken:
         while len(self._tokens) <= self._index + ahead:
             if len(self._tokens) >= _TOKENS_MAX:
                 raise SqlError(f"the expression has more than {_TOKENS_MAX} tokens; use a shorter one")
             self._tokens.append(self._lexer.next())
         return self._tokens[self._index + ahead]
 
-    def _next_is(self, *kinds: Kind) -> bool:
+    def _next_is(self, *kinds: TokenKind) -> bool:
         """True if the next token is one of these; otherwise they are added to the tokens that an error text lists."""
         if self._peek().kind in kinds:
             return True
         self._expected.extend(kinds)
         return False
 
-    def _take(self, kind: Kind) -> Token:
+    def _take(self, kind: TokenKind) -> SqlToken:
         token = self._peek()
         if token.kind is not kind:
             raise self._wrong_token(kind)
@@ -117,11 +122,11 @@ class Parser:
         self._expected.clear()
         return token
 
-    def _wrong_token(self, *kinds: Kind) -> _SyntaxError:
+    def _wrong_token(self, *kinds: TokenKind) -> _SyntaxError:
         token = self._peek()
         expected = sorted({*self._expected, *kinds}, key=_error_order)
         line, column = self._lexer.position(token.at)
-        encountered = '"<EOF>"' if token.kind is Kind.EOF else f'" {token.kind.value} "{escape(token.image)} ""'
+        encountered = '"<EOF>"' if token.kind is TokenKind.EOF else f'" {token.kind.value} "{escape(token.image)} ""'
         return _SyntaxError(
             "org.apache.rocketmq.filter.parser.ParseException: "
             f"Encountered {encountered} at line {line}, column {column}.\n"
@@ -131,19 +136,19 @@ class Parser:
 
     # nodes: none are built while reading ahead, which only detects wrong tokens
 
-    def _build(self, make: Callable[..., Node], *parts: Any, **more: Any) -> Node:
+    def _build(self, make: Callable[..., SqlNode], *parts: Any, **more: Any) -> SqlNode:
         return _ANY if self._reading_ahead else make(*parts, **more)
 
-    def _condition(self, node: Node) -> Node:
+    def _condition(self, node: SqlNode) -> SqlNode:
         return _ANY if self._reading_ahead else as_boolean(node)
 
     # rules
 
     def _or(self) -> Rule:
         left = yield self._and()
-        conditions: list[Node] = []
-        while self._next_is(Kind.OR):
-            self._take(Kind.OR)
+        conditions: list[SqlNode] = []
+        while self._next_is(TokenKind.OR):
+            self._take(TokenKind.OR)
             right = yield self._and()
             if not conditions:
                 conditions.append(self._condition(left))
@@ -152,9 +157,9 @@ class Parser:
 
     def _and(self) -> Rule:
         left = yield self._equal()
-        conditions: list[Node] = []
-        while self._next_is(Kind.AND):
-            self._take(Kind.AND)
+        conditions: list[SqlNode] = []
+        while self._next_is(TokenKind.AND):
+            self._take(TokenKind.AND)
             right = yield self._equal()
             if not conditions:
                 conditions.append(self._condition(left))
@@ -163,18 +168,18 @@ class Parser:
 
     def _equal(self) -> Rule:
         left = yield self._compare()
-        while self._next_is(Kind.IS, Kind.EQUAL, Kind.NOT_EQUAL):
+        while self._next_is(TokenKind.IS, TokenKind.EQUAL, TokenKind.NOT_EQUAL):
             kind = self._take(self._peek().kind).kind
-            if kind is Kind.IS:
+            if kind is TokenKind.IS:
                 make = is_null_node
-                if not self._next_is(Kind.NULL):
-                    self._take(Kind.NOT)
+                if not self._next_is(TokenKind.NULL):
+                    self._take(TokenKind.NOT)
                     make = is_not_null_node
-                self._take(Kind.NULL)
+                self._take(TokenKind.NULL)
                 left = self._build(make, left)
             else:
                 right = yield self._compare()
-                left = self._build(equal_node if kind is Kind.EQUAL else not_equal_node, left, right)
+                left = self._build(equal_node if kind is TokenKind.EQUAL else not_equal_node, left, right)
         return left
 
     def _compare(self) -> Rule:
@@ -183,61 +188,61 @@ class Parser:
             left = yield self._comparison(left)
         return left
 
-    def _comparison(self, left: Node) -> Rule:
-        negated = self._peek().kind is Kind.NOT
+    def _comparison(self, left: SqlNode) -> Rule:
+        negated = self._peek().kind is TokenKind.NOT
         if negated and self._peek(1).kind not in _AFTER_NOT:
             raise self._wrong_token(*_COMPARISONS[1:])
         if negated:
-            self._take(Kind.NOT)
+            self._take(TokenKind.NOT)
         kind = self._take(self._peek().kind).kind
         if kind in _ORDER_SYMBOLS:
             right = yield self._unary()
-            return self._build(order_node, _ORDER_SYMBOLS[kind], left, right)
+            return self._build(comparison_node, _ORDER_SYMBOLS[kind], left, right)
         if kind in _SEARCH_SYMBOLS:
-            return self._build(search_node, _SEARCH_SYMBOLS[kind], left, self._text(), negated=negated)
-        if kind is Kind.IN:
+            return self._build(text_search_node, _SEARCH_SYMBOLS[kind], left, self._text(), negated=negated)
+        if kind is TokenKind.IN:
             return self._build(in_node, left, self._texts(), negated=negated)
         low = yield self._unary()
-        self._take(Kind.AND)
+        self._take(TokenKind.AND)
         high = yield self._unary()
         return self._build(not_between_node if negated else between_node, left, low, high)
 
     def _texts(self) -> list[str]:
-        self._take(Kind.OPEN)
+        self._take(TokenKind.OPEN)
         texts = [self._text()]
-        while self._next_is(Kind.COMMA):
-            self._take(Kind.COMMA)
+        while self._next_is(TokenKind.COMMA):
+            self._take(TokenKind.COMMA)
             texts.append(self._text())
-        self._take(Kind.CLOSE)
+        self._take(TokenKind.CLOSE)
         return texts
 
     def _text(self) -> str:
-        return characters(self._take(Kind.STRING).image[1:-1].replace("''", "'"))
+        return from_utf16(self._take(TokenKind.STRING).image[1:-1].replace("''", "'"))
 
     def _unary(self) -> Rule:
         kind = self._peek().kind
-        if kind is Kind.PLUS and (self._reading_ahead or self._plus_is_complete()):
-            self._take(Kind.PLUS)
+        if kind is TokenKind.PLUS and (self._reading_ahead or self._plus_is_complete()):
+            self._take(TokenKind.PLUS)
             self._enter(1)
             signed = yield self._unary()
             self._depth -= 1
             return signed
         if not self._next_is(*_OPERANDS):
-            raise self._wrong_token(*(() if kind is Kind.PLUS else (Kind.PLUS,)))
-        if kind is Kind.OPEN:
-            self._take(Kind.OPEN)
+            raise self._wrong_token(*(() if kind is TokenKind.PLUS else (TokenKind.PLUS,)))
+        if kind is TokenKind.OPEN:
+            self._take(TokenKind.OPEN)
             self._enter(_PARENTHESIS_DEPTH)
             inner = yield self._or()
             self._depth -= _PARENTHESIS_DEPTH
-            self._take(Kind.CLOSE)
+            self._take(TokenKind.CLOSE)
             return inner
-        if kind in (Kind.MINUS, Kind.NOT):
+        if kind in (TokenKind.MINUS, TokenKind.NOT):
             self._take(kind)
             self._enter(1)
             operand = yield self._unary()
             self._depth -= 1
-            return self._build(negate_node, operand) if kind is Kind.MINUS else self._build(_negation, operand)
-        return self._build(_operand, self._text() if kind is Kind.STRING else self._take(kind).image, kind)
+            return self._build(negate_node, operand) if kind is TokenKind.MINUS else self._build(_negation, operand)
+        return self._build(_operand, self._text() if kind is TokenKind.STRING else self._take(kind).image, kind)
 
     def _enter(self, depth: int) -> None:
         """Enter an operand. Raises SqlError at a depth that upstream's stack does not allow."""
@@ -267,7 +272,7 @@ class Parser:
         return True
 
 
-def _run(rule: Rule) -> Node:
+def _run(rule: Rule) -> SqlNode:
     """Run a rule and all rules that it yields. Returns the node of the rule. Raises SqlError."""
     rules = [rule]
     node: Any = None  # starts a generator
@@ -283,19 +288,19 @@ def _run(rule: Rule) -> Node:
     return node  # type: ignore[no-any-return]  # StopIteration.value has no type
 
 
-def _negation(operand: Node) -> Node:
+def _negation(operand: SqlNode) -> SqlNode:
     return not_node(as_boolean(operand))
 
 
-def _operand(image: str, kind: Kind) -> Node:
-    if kind is Kind.STRING:
+def _operand(image: str, kind: TokenKind) -> SqlNode:
+    if kind is TokenKind.STRING:
         return constant_node(image, JavaType.STRING)
-    if kind is Kind.DECIMAL:
+    if kind is TokenKind.DECIMAL:
         return decimal_node(image)
-    if kind is Kind.FLOAT:
+    if kind is TokenKind.FLOAT:
         return float_node(image)
-    return property_node(image) if kind is Kind.ID else _LITERALS[kind]
+    return property_node(image) if kind is TokenKind.ID else _LITERALS[kind]
 
 
-def _error_order(kind: Kind) -> int:
-    return len(ORDER) if kind is Kind.PLUS else ORDER[kind]
+def _error_order(kind: TokenKind) -> int:
+    return len(ORDER) if kind is TokenKind.PLUS else ORDER[kind]

@@ -55,7 +55,7 @@ class CloseConnection(Effect):
     """Close the connection, because its client stopped sending heartbeats."""
 
 
-class Question(Effect):
+class ServerRequest(Effect):
     """Base class of requests to a client. `ticket` (1 and up) correlates the client's response with the request."""
 
     __slots__ = ()
@@ -64,7 +64,7 @@ class Question(Effect):
 
 
 @value
-class AskRunningInfo(Question):
+class RequestRunningInfo(ServerRequest):
     """Request a consumer's running info: code 307, forwarded as an administrator sent it."""
 
     ext_fields: Mapping[str, str]
@@ -72,7 +72,7 @@ class AskRunningInfo(Question):
 
 
 @value
-class AskToConsume(Question):
+class RequestDirectConsumption(ServerRequest):
     """Request that a consumer's listener processes a stored record: code 309."""
 
     ext_fields: Mapping[str, str]
@@ -81,7 +81,7 @@ class AskToConsume(Question):
 
 
 @value
-class AskConsumerStatus(Question):
+class RequestConsumerStatus(ServerRequest):
     """Request a consumer's offsets of a topic: code 221."""
 
     ext_fields: Mapping[str, str]
@@ -89,7 +89,7 @@ class AskConsumerStatus(Question):
 
 
 @value
-class PushReplyMessage(Question):
+class PushReplyMessage(ServerRequest):
     """Push a reply message to the client that sent the request. Code 326; `ticket` correlates the client's response."""
 
     producer_group: str

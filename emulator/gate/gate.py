@@ -114,7 +114,7 @@ class Gate:
         self._scheduler = scheduler
         self._journal = journal
         self._report_bug = report_bug
-        self._under_way = 0
+        self._running = 0
         self._deferred: deque[Callable[[], None]] = deque()
         self._ahead_ms = ahead_ms
         """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
@@ -136,11 +136,11 @@ class Gate:
         An operation that the node does not support gets REQUEST_CODE_NOT_SUPPORTED. Any exception but EngineError is a
         bug of the emulator: it is reported, the client gets SYSTEM_ERROR, and nothing else is affected.
         """
-        self._under_way += 1
+        self._running += 1
         try:
-            self._carry_out(node, call, operation)
+            self._execute(node, call, operation)
         finally:  # as in `run`, without its call for each request
-            self._under_way -= 1
+            self._running -= 1
             if self._deferred:
                 self._drain_deferred()
 
@@ -149,10 +149,10 @@ class Gate:
         self.run(partial(self._answer, node, call, operation, outcome))
 
     def refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
-        """Reply with a refusal to an operation that is not carried out."""
+        """Reply with a refusal to an operation that is not executed."""
         self.run(partial(self._refuse, node, call, operation, refusal))
 
-    def refused(
+    def record_refusal(
         self, node: str, client: str, label: str, request: RawRequest, *, outcome: EngineError | Rejection
     ) -> None:
         """Write to the journal a request that a protocol layer refused on its own.
@@ -161,7 +161,7 @@ class Gate:
         """
         self._journal.refused(self._scheduler.now_ms, node, client, label, request=request, outcome=outcome)
 
-    def served(self, node: str, client: str, label: str, request: RawRequest) -> None:
+    def record_success(self, node: str, client: str, label: str, request: RawRequest) -> None:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
         self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
 
@@ -183,15 +183,15 @@ class Gate:
 
     def run(self, action: Callable[[], None]) -> None:
         """Run a part of a request, for example the retry of a parked one. Its follow-up actions run after it."""
-        self._under_way += 1
+        self._running += 1
         try:
             action()
         finally:
-            self._under_way -= 1
+            self._running -= 1
             if self._deferred:
                 self._drain_deferred()
 
-    def _carry_out(self, node: Node, call: Call, operation: Operation) -> None:
+    def _execute(self, node: Node, call: Call, operation: Operation) -> None:
         kind = operation.__class__
         handler = node.handlers.get(kind)
         outcome: Result | Parked | EngineError
@@ -232,9 +232,9 @@ class Gate:
         call.reply(refusal)
 
     def _drain_deferred(self) -> None:
-        if self._under_way:
+        if self._running:
             return
-        self._under_way = 1  # an action may append further ones, which run after it
+        self._running = 1  # an action may append further ones, which run after it
         try:
             while self._deferred:
                 try:
@@ -242,4 +242,4 @@ class Gate:
                 except Exception as bug:
                     self._report_bug(bug)
         finally:
-            self._under_way = 0
+            self._running = 0

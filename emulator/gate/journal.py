@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .gate import Call, Channel
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """One entry: at `now_ms`, on `node`, `event` happened to `subject`.
 
     `event` is `"answered"`, `"parked"`, `"refused"` or `"pushed"`. A refused request got its response, or its
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
     outcome: Result | EngineError | Rejection | None
 
 
-_make: Callable[[type[Entry], tuple[object, ...]], Entry] = tuple.__new__
+_make: Callable[[type[JournalEntry], tuple[object, ...]], JournalEntry] = tuple.__new__
 """Creates an entry in half the time of its own constructor."""
 
 
@@ -47,7 +47,7 @@ class Journal:
     def __init__(self, max_entries: int, max_bytes: int) -> None:
         self._max_entries = max_entries
         self._max_bytes = max_bytes
-        self._entries: deque[Entry] = deque()
+        self._entries: deque[JournalEntry] = deque()
         self._weights: deque[int] = deque()
         self.held_bytes = 0
         """The total weight of the entries in memory."""
@@ -65,7 +65,7 @@ class Journal:
         """An operation got its outcome."""
         kept = outcome.journaled()
         asked = operation.journaled()
-        entry = _make(Entry, (now_ms, node, "answered", call.channel.channel_id, call.label, asked, kept))
+        entry = _make(JournalEntry, (now_ms, node, "answered", call.channel.channel_id, call.label, asked, kept))
         # Written out as `_append` has it, and without a call for an outcome without weight: each request comes here.
         weight = SUBJECTS[asked.__class__](asked)
         weigh = OUTCOMES[kept.__class__]
@@ -92,25 +92,25 @@ class Journal:
         subject = request.journaled() if isinstance(request, Operation) else request
         kept = outcome.journaled() if isinstance(outcome, EngineError) else outcome
         weight = SUBJECTS[subject.__class__](subject) + OUTCOMES[kept.__class__](kept)
-        self._append(Entry(now_ms, node, "refused", client, label, subject, kept), weight)
+        self._append(JournalEntry(now_ms, node, "refused", client, label, subject, kept), weight)
 
     def served(self, now_ms: int, node: str, client: str, label: str, *, request: RawRequest) -> None:
         """Record a request that succeeded without an operation."""
         weight = SUBJECTS[RawRequest](request)
-        self._append(Entry(now_ms, node, "answered", client, label, request, Done()), weight)
+        self._append(JournalEntry(now_ms, node, "answered", client, label, request, Done()), weight)
 
     def parked(self, now_ms: int, node: str, call: "Call", operation: Operation) -> None:
         """Record that an operation is parked."""
         asked = operation.journaled()
-        entry = Entry(now_ms, node, "parked", call.channel.channel_id, call.label, asked, None)
+        entry = JournalEntry(now_ms, node, "parked", call.channel.channel_id, call.label, asked, None)
         self._append(entry, SUBJECTS[asked.__class__](asked))
 
     def pushed(self, now_ms: int, node: str, channel: "Channel", effect: Effect) -> None:
         """Record an effect that was sent to a client."""
-        entry = Entry(now_ms, node, "pushed", channel.channel_id, type(effect).__name__, effect, None)
+        entry = JournalEntry(now_ms, node, "pushed", channel.channel_id, type(effect).__name__, effect, None)
         self._append(entry, SUBJECTS[effect.__class__](effect))
 
-    def _append(self, entry: Entry, weight: int) -> None:
+    def _append(self, entry: JournalEntry, weight: int) -> None:
         self._entries.append(entry)
         self._weights.append(weight)
         self.held_bytes += weight
@@ -126,10 +126,10 @@ class Journal:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[JournalEntry]:
         return iter(self._entries)
 
-    def newest(self, count: int) -> list[Entry]:
+    def newest(self, count: int) -> list[JournalEntry]:
         """Return the last `count` entries, or all if there are fewer, oldest first."""
         found = list(islice(reversed(self._entries), max(count, 0)))
         found.reverse()

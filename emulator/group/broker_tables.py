@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
-from .group_table import Groups
-from .offset_table import Offsets
+from ..topic.topic_table import TopicTable
+from .group_table import GroupTable
+from .offset_table import OffsetTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +13,6 @@ class BrokerTables:
     """Stored messages, topics, groups and offsets of one broker."""
 
     store: MessageStore
-    topics: Topics
-    groups: Groups
-    offsets: Offsets
+    topics: TopicTable
+    groups: GroupTable
+    offsets: OffsetTable

@@ -14,14 +14,14 @@ from ..message import names
 from ..operations.groups import GroupConfig
 
 
-class Groups:
+class GroupTable:
     """The table of subscription groups."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
         self._config = config
         self._scheduler = scheduler
         self.table: dict[str, GroupConfig] = {name: GroupConfig(name) for name in names.PREDEFINED_GROUPS}
-        self.light = config.enable_lmq
+        self.lmq_enabled = config.enable_lmq
         """True if groups with LMQ names exist without being created; they cannot be changed."""
         self.forbidden: dict[str, set[str]] = {}
         """Topics that a group may not read, by group."""
@@ -31,7 +31,7 @@ class Groups:
     def find(self, group: str) -> GroupConfig | None:
         """Return a group, or None if it does not exist. With LMQ enabled, every group with an LMQ name exists."""
         found = self.table.get(group)
-        return GroupConfig(group) if found is None and self.light and names.is_lmq(group) else found
+        return GroupConfig(group) if found is None and self.lmq_enabled and names.is_lmq(group) else found
 
     def find_or_create(self, group: str) -> GroupConfig | None:
         """Return a group, created with defaults if auto-creation is allowed; None otherwise."""
@@ -68,12 +68,12 @@ class Groups:
 
     def put(self, config: GroupConfig) -> None:
         """Store a configuration; the name is not validated."""
-        if self.light and names.is_lmq(config.group_name):
+        if self.lmq_enabled and names.is_lmq(config.group_name):
             return
         self.table[config.group_name] = config
         self._touch()
 
-    def disable(self, group: str) -> bool:
+    def disable_consume(self, group: str) -> bool:
         """Disable consuming for a group; False if it is missing. Source: SubscriptionGroupManager.disableConsume."""
         found = self.table.get(group)
         if found is None:
@@ -82,7 +82,7 @@ class Groups:
         self._touch()
         return True
 
-    def copy_from(self, other: "Groups") -> None:
+    def copy_from(self, other: "GroupTable") -> None:
         """Replace the table by a copy of another broker's; forbidden topics stay as they are."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp

@@ -7,10 +7,10 @@ topic. A reset changes only the offset of the next read. Source: LmqConsumerOffs
 from collections.abc import Iterator
 
 from ..message.names import is_lmq
-from .offset_table import Offsets
+from .offset_table import OffsetTable
 
 
-class LightOffsets(Offsets):
+class LmqOffsetTable(OffsetTable):
     """The offset table of a broker with `enableLmq`."""
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
@@ -47,10 +47,10 @@ class LightOffsets(Offsets):
         """Iterate over (group, topic, offsets by queue id), except for groups with LMQ names."""
         return (each for each in super().all() if not is_lmq(each[0]))
 
-    def light(self) -> dict[tuple[str, str], int]:
+    def lmq_offsets(self) -> dict[tuple[str, str], int]:
         """Return (group, topic) -> offset for the groups with LMQ names."""
-        return {place: table[0] for place, table in self.committed.items() if is_lmq(place[0])}
+        return {key: table[0] for key, table in self.committed.items() if is_lmq(key[0])}
 
     def delete_topic(self, topic: str) -> None:
         """Delete all offsets of a topic, except those of groups with LMQ names."""
-        self._forget([pair for pair in self._names.of_topic(topic) if not is_lmq(pair[0])])
+        self._delete([pair for pair in self._names.of_topic(topic) if not is_lmq(pair[0])])

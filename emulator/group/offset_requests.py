@@ -24,13 +24,13 @@ from ..operations.offsets import (
     UpdateConsumerOffset,
 )
 from .broker_tables import BrokerTables
-from .lmq_offset_table import LightOffsets
+from .lmq_offset_table import LmqOffsetTable
 
 _LARGEST = 2**63 - 1
 PENDING_RESET_REMARK = "Offset has been previously reset"
 
 
-class Positions:
+class OffsetRequests:
     """Handlers of offset requests on one broker."""
 
     def __init__(
@@ -84,8 +84,10 @@ class Positions:
     @handles(GetAllConsumerOffset)
     def all(self, call: Call, operation: GetAllConsumerOffset) -> AllOffsetsResult:
         """Return all committed offsets."""
-        light = self._offsets.light() if isinstance(self._offsets, LightOffsets) else None
-        return AllOffsetsResult({(group, topic): dict(table) for group, topic, table in self._offsets.all()}, light)
+        lmq_offsets = self._offsets.lmq_offsets() if isinstance(self._offsets, LmqOffsetTable) else None
+        return AllOffsetsResult(
+            {(group, topic): dict(table) for group, topic, table in self._offsets.all()}, lmq_offsets
+        )
 
     @handles(QueryCorrectionOffset)
     def correction(self, call: Call, operation: QueryCorrectionOffset) -> CorrectionOffsetResult:

@@ -7,29 +7,29 @@ Source: ConsumerOffsetManager (5.3.3).
 from collections.abc import Iterable, Iterator
 
 from ..config import BrokerConfig
-from ..kernel.file_image import LastWrite
+from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler
-from ..topic.topic_group_index import NameIndex
+from ..topic.topic_group_index import TopicGroupIndex
 
-_Pair = tuple[str, str]
+_GroupTopic = tuple[str, str]
 """(group, topic)"""
 
 
-class Offsets:
+class OffsetTable:
     """Offsets by (group, topic) and queue id. A commit overwrites the offset, even with a lower one."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
         self._config = config
         self._scheduler = scheduler
         self._file = self._begin_file()
-        self.committed: dict[_Pair, dict[int, int]] = {}
-        self._pulled: dict[_Pair, dict[int, int]] = {}
-        self._resets: dict[_Pair, dict[int, int]] = {}
-        self._names: NameIndex[_Pair] = NameIndex()
+        self.committed: dict[_GroupTopic, dict[int, int]] = {}
+        self._pull_offsets: dict[_GroupTopic, dict[int, int]] = {}
+        self._resets: dict[_GroupTopic, dict[int, int]] = {}
+        self._names: TopicGroupIndex[_GroupTopic] = TopicGroupIndex()
         """Index of all three tables; it may contain entries that some of the tables no longer have."""
 
-    def _begin_file(self) -> LastWrite[tuple[str, str, int], int]:
-        return LastWrite(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
+    def _begin_file(self) -> FileImage[tuple[str, str, int], int]:
+        return FileImage(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Overwrite the committed offset."""
@@ -37,9 +37,9 @@ class Offsets:
         if table is None:
             table = self.committed[group, topic] = {}
             self._names.add(topic, group, (group, topic))
-        place = (group, topic, queue_id)
-        if self._file.is_first_change(place):
-            self._file.keep(place, table.get(queue_id))
+        key = (group, topic, queue_id)
+        if self._file.unchanged_since_write(key):
+            self._file.save(key, table.get(queue_id))
         table[queue_id] = offset
 
     def clone(self, source: str, dest: str, topic: str) -> None:
@@ -49,8 +49,8 @@ class Offsets:
             return
         before = self.committed.get((dest, topic), {})
         for queue_id in sorted(before.keys() | table.keys()):
-            if self._file.is_first_change((dest, topic, queue_id)):
-                self._file.keep((dest, topic, queue_id), before.get(queue_id))
+            if self._file.unchanged_since_write((dest, topic, queue_id)):
+                self._file.save((dest, topic, queue_id), before.get(queue_id))
         self.committed[dest, topic] = dict(table)
         self._names.add(topic, dest, (dest, topic))
 
@@ -62,22 +62,22 @@ class Offsets:
         table = self.committed.get((group, topic))
         return -1 if table is None else table.get(queue_id, -1)
 
-    def note_pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+    def set_pull_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Record the next offset that a group pulls (not its committed offset)."""
-        table = self._pulled.get((group, topic))
+        table = self._pull_offsets.get((group, topic))
         if table is None:
-            table = self._pulled[group, topic] = {}
+            table = self._pull_offsets[group, topic] = {}
             self._names.add(topic, group, (group, topic))
         table[queue_id] = offset
 
-    def pulled(self, group: str, topic: str, queue_id: int) -> int:
+    def pull_offset(self, group: str, topic: str, queue_id: int) -> int:
         """Return the next offset that a group pulls, -1 if it has not pulled."""
-        table = self._pulled.get((group, topic))
+        table = self._pull_offsets.get((group, topic))
         return -1 if table is None else table.get(queue_id, -1)
 
-    def forget_pulls(self, group: str, topic: str) -> None:
+    def delete_pull_offsets(self, group: str, topic: str) -> None:
         """Delete a group's pull offsets of a topic."""
-        self._pulled.pop((group, topic), None)
+        self._pull_offsets.pop((group, topic), None)
 
     def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Reset an offset of a group: at once for queries, and for its next pull or pop of the queue."""
@@ -109,7 +109,7 @@ class Offsets:
         """Iterate over (group, topic, offsets by queue id)."""
         return ((group, topic, table) for (group, topic), table in self.committed.items())
 
-    def copy_from(self, other: "Offsets") -> None:
+    def copy_from(self, other: "OffsetTable") -> None:
         """Copy another broker's committed offsets; entries that only this broker has stay. Writes the file."""
         for group, topic, table in other.all():
             self.committed[group, topic] = dict(table)
@@ -118,18 +118,18 @@ class Offsets:
 
     def delete_group(self, group: str) -> None:
         """Delete all offsets of a group."""
-        self._forget(self._names.of_group(group))
+        self._delete(self._names.of_group(group))
 
     def delete_topic(self, topic: str) -> None:
         """Delete all offsets of a topic."""
-        self._forget(self._names.of_topic(topic))
+        self._delete(self._names.of_topic(topic))
 
-    def _forget(self, pairs: Iterable[_Pair]) -> None:
+    def _delete(self, pairs: Iterable[_GroupTopic]) -> None:
         for group, topic in pairs:
             for queue_id, offset in self.committed.pop((group, topic), {}).items():
-                if self._file.is_first_change((group, topic, queue_id)):
-                    self._file.keep((group, topic, queue_id), offset)
-            self._pulled.pop((group, topic), None)
+                if self._file.unchanged_since_write((group, topic, queue_id)):
+                    self._file.save((group, topic, queue_id), offset)
+            self._pull_offsets.pop((group, topic), None)
             self._resets.pop((group, topic), None)
             self._names.discard(topic, group, (group, topic))
 
@@ -137,9 +137,9 @@ class Offsets:
         """Write the file now."""
         self._file.write()
 
-    def crash(self) -> None:
+    def recover(self) -> None:
         """Recover after a crash: restore the offsets from the file; those never written to it are lost."""
-        for (group, topic, queue_id), offset in self._file.lost().items():
+        for (group, topic, queue_id), offset in self._file.values_at_last_write().items():
             table = self.committed.setdefault((group, topic), {})
             self._names.add(topic, group, (group, topic))
             if offset is None:
@@ -148,6 +148,6 @@ class Offsets:
                 table[queue_id] = offset
             if not table:
                 del self.committed[group, topic]
-        self._pulled.clear()
+        self._pull_offsets.clear()
         self._resets.clear()
         self._file = self._begin_file()

@@ -4,13 +4,13 @@ from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
 from .broker_tables import BrokerTables
-from .offset_requests import Positions
+from .offset_requests import OffsetRequests
 
 
 def build(context: BrokerContext, tables: BrokerTables) -> Room:
     """Build the room."""
-    positions = Positions(
+    offset_requests = OffsetRequests(
         emulation=context.emulation,
         tables=tables,
     )
-    return Room(handlers=handlers_of(positions))
+    return Room(handlers=handlers_of(offset_requests))

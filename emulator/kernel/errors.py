@@ -29,7 +29,7 @@ class EngineError(Exception):
         return kept
 
 
-class TurnedAway(EngineError):
+class RejectedBeforeProcessing(EngineError):
     """A request was refused before its processor ran: clients get only the code and the remark."""
 
 

@@ -10,7 +10,7 @@ from zlib import crc32
 _MASK = (1 << 64) - 1
 
 
-class Stream:
+class RandomStream:
     """A SplitMix64 generator."""
 
     __slots__ = ("state",)
@@ -31,28 +31,28 @@ class Stream:
         return self.bits() % bound
 
 
-class Chance:
+class RandomStreams:
     """The random streams of one engine. `states` restores streams, by name."""
 
     def __init__(self, seed: int, states: Mapping[str, int] | None = None) -> None:
         self.seed = seed
-        self._streams: dict[str, Stream] = {name: Stream(state) for name, state in (states or {}).items()}
+        self._streams: dict[str, RandomStream] = {name: RandomStream(state) for name, state in (states or {}).items()}
 
     def states(self) -> dict[str, int]:
         """Return the state of each stream, sorted by name."""
         return {name: self._streams[name].state for name in sorted(self._streams)}
 
-    def stream(self, name: str) -> Stream:
+    def stream(self, name: str) -> RandomStream:
         """Return the stream with this name, created at first use."""
         stream = self._streams.get(name)
         if stream is None:
-            stream = self._streams[name] = self._begun(name)
+            stream = self._streams[name] = self._new_stream(name)
         return stream
 
     def fixed(self, name: str, bound: int) -> int:
         """Return a number from 0 to `bound` - 1 (`bound` >= 1) that depends only on the seed and the name."""
-        return self._begun(name).below(bound)
+        return self._new_stream(name).below(bound)
 
-    def _begun(self, name: str) -> Stream:
+    def _new_stream(self, name: str) -> RandomStream:
         name_hash = crc32(name.encode())
-        return Stream(Stream(self.seed ^ (name_hash << 32) ^ name_hash).bits())
+        return RandomStream(RandomStream(self.seed ^ (name_hash << 32) ^ name_hash).bits())

@@ -8,7 +8,7 @@ from .scheduler import Scheduler, Timer
 Item = TypeVar("Item", bound=Hashable)
 
 
-class Agenda(Generic[Item]):
+class TimerPerInstant(Generic[Item]):
     """Items by due time. `act` gets all items of one instant at once, in the order in which they were added."""
 
     def __init__(self, scheduler: Scheduler, kind: str, act: Callable[[list[Item]], None]) -> None:

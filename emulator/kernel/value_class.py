@@ -20,20 +20,20 @@ def value(cls: type[C]) -> type[C]:
     own = cls.__dict__
     made: Any = dataclass(slots=True, repr=False, eq=False)(cls)
     if "__repr__" not in own:
-        made.__repr__ = shown
+        made.__repr__ = dataclass_repr
     if "__eq__" not in own:
-        made.__eq__ = equal
+        made.__eq__ = dataclass_eq
         made.__hash__ = None
     return made  # type: ignore[no-any-return]  # the class again, now with slots
 
 
-def shown(self: Any) -> str:
+def dataclass_repr(self: Any) -> str:
     """Return the representation of any dataclass: `Name(field=value, ...)`."""
     said = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
     return f"{type(self).__qualname__}({said})"
 
 
-def equal(self: Any, other: Any) -> bool:
+def dataclass_eq(self: Any, other: Any) -> bool:
     """True if another object is of the same class and has equal fields."""
     if type(other) is not type(self):
         return NotImplemented  # type: ignore[no-any-return]  # Python then tries the other operand's `__eq__`

@@ -60,7 +60,7 @@ def split_batch(body: bytes) -> list[Part]:
     return found
 
 
-def are_usual(texts: Sequence[bytes], reserved: Iterable[str]) -> bool:
+def are_well_formed(texts: Sequence[bytes], reserved: Iterable[str]) -> bool:
     """True if all encoded properties are in the form that clients write.
 
     That form is pairs of a name and a value, each pair with its two separators. Neither is empty and no name is
@@ -91,7 +91,7 @@ def tags_of(texts: Sequence[bytes]) -> list[str | None]:
     return [tag_of(text) if _TAG in text else None for text in texts]
 
 
-class LateProperties(Mapping[str, str]):
+class LazyProperties(Mapping[str, str]):
     """Properties that are decoded at first access; those of most messages never are."""
 
     __slots__ = ("_found", "_text")

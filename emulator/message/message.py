@@ -5,7 +5,7 @@ from . import properties as props
 
 
 @value
-class Message:
+class MessageToStore:
     """A message to append to the store; `born_host` is packed (see stored_record.pack_host).
 
     Hooks of the store may redirect it by changing `topic`, `queue_id`, `properties` and `tags_code`.
@@ -33,7 +33,7 @@ class Message:
 
 
 @value
-class Stored:
+class StoredPosition:
     """The position of a stored message."""
 
     queue_id: int

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from ..kernel.java_numbers import parse_integer
 from . import properties as props
 from . import stored_record as records
-from .message import Message
+from .message import MessageToStore
 from .stored_record import Record
 
 
-def copy_of(record: Record, properties: dict[str, str] | None = None) -> Message:
+def copy_of(record: Record, properties: dict[str, str] | None = None) -> MessageToStore:
     """Return a copy of a stored message, which the broker may change before storing it.
 
     `properties` are used without a copy; None means those of the record.
     """
-    return Message(
+    return MessageToStore(
         record.topic,
         record.queue_id,
         record.body,
@@ -27,7 +27,7 @@ def copy_of(record: Record, properties: dict[str, str] | None = None) -> Message
     )
 
 
-def home_of(properties: Mapping[str, str]) -> tuple[str, int] | None:
+def original_queue_of(properties: Mapping[str, str]) -> tuple[str, int] | None:
     """Return the original topic and queue id of a redirected message, or None if its properties lack them."""
     topic = properties.get(props.REAL_TOPIC)
     if not topic:
@@ -38,10 +38,10 @@ def home_of(properties: Mapping[str, str]) -> tuple[str, int] | None:
         return None
 
 
-def send_home(message: Message) -> bool:
+def restore_original_queue(message: MessageToStore) -> bool:
     """Restore the original topic and queue of a redirected message. Returns False if its properties lack them."""
-    home = home_of(message.properties)
-    if home is None:
+    original = original_queue_of(message.properties)
+    if original is None:
         return False
-    message.topic, message.queue_id = home
+    message.topic, message.queue_id = original
     return True

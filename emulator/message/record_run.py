@@ -41,6 +41,6 @@ class RecordRun(Sequence[bytes]):
             at += size
 
 
-def joined(records: Sequence[bytes]) -> bytes:
+def concatenate(records: Sequence[bytes]) -> bytes:
     """Return the bytes of several records, concatenated."""
     return records.joined if isinstance(records, RecordRun) else b"".join(records)

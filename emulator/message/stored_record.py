@@ -107,7 +107,7 @@ def encode(  # noqa: PLR0913, PLR0917 - the fields of a record, once per message
     )
 
 
-def encode_run(  # noqa: PLR0913, PLR0917 - the fields of a record, once per batch; keywords would cost time
+def encode_consecutive(  # noqa: PLR0913, PLR0917 - the fields of a record, once per batch; keywords would cost time
     topic: bytes,
     queue_id: int,
     queue_offset: int,
@@ -342,5 +342,5 @@ def physical_offset_of(message_id: str) -> int | None:
     """
     digits = ["0123456789ABCDEF".find(digit) for digit in message_id.upper()]
     data = bytes((high << 4 | low) & 0xFF for high, low in zip(digits[::2], digits[1::2], strict=False))
-    place = 8 if len(message_id) == 32 else 20
-    return int.from_bytes(data[place : place + 8], "big", signed=True) if len(data) >= place + 8 else None
+    start = 8 if len(message_id) == 32 else 20
+    return int.from_bytes(data[start : start + 8], "big", signed=True) if len(data) >= start + 8 else None

@@ -89,7 +89,7 @@ class ChannelClosed(Operation):
 
 
 @value
-class ForgetWaiting(Operation):
+class DropInactiveRequests(Operation):
     """Drop this channel's waiting requests whose calls are no longer active, to make room for others."""
 
 
@@ -228,7 +228,7 @@ class ConsumeMessageDirectly(Operation):
 
 
 @value
-class ClientAnswer(Result):
+class ClientResponse(Result):
     """A client's response to a request of the broker, unchanged."""
 
     code: int

@@ -65,7 +65,7 @@ class SendReplyMessage(Operation):
 
 
 @value
-class PushAnswered(Operation):
+class ClientResponded(Operation):
     """A client's response to a request of the broker; `ticket` is that of the request."""
 
     ticket: int

@@ -88,7 +88,7 @@ class QueueMapping:
     scope: str = "__global__"
     dirty: bool = False
 
-    def led(self) -> dict[int, int]:
+    def queues_led_here(self) -> dict[int, int]:
         """Return the logical queues whose last segment is on this broker, with their physical queue ids."""
         return {
             number: parts[-1].queue_id

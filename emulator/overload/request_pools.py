@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ..config import BrokerConfig, ConfigError
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
-from ..kernel.errors import EngineError, TurnedAway
+from ..kernel.errors import EngineError, RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
 from ..operations.base import Operation
@@ -24,13 +24,13 @@ V = TypeVar("V")
 
 FIRST_SCAN_MS, SCAN_MS = 1000, 10
 """First time (after the start) and period of upstream's scan for requests that have waited too long."""
-KNOWS_GO_AWAY_AFTER = 475
+LAST_VERSION_WITHOUT_GO_AWAY = 475
 """MQVersion.Version.V5_3_1: only clients with a newer version get GO_AWAY."""
-KEEP_THEIR_THREAD = (RecallMessage, EndTransaction)
+BLOCKING_OPERATIONS = (RecallMessage, EndTransaction)
 """Operations that wait for a slave on a thread of their pool; sends wait elsewhere."""
 
 
-class Pool(Enum):
+class BrokerPool(Enum):
     """A thread pool: name, and attributes of BrokerConfig for threads, queue capacity and maximum waiting time."""
 
     SEND = "send", "send_message_thread_pool_nums", "send_thread_pool_queue_capacity", "wait_time_mills_in_send_queue"
@@ -73,7 +73,7 @@ class Pool(Enum):
         self.wait = wait
 
 
-class Form(Enum):
+class RefusalForm(Enum):
     """The forms in which a broker reports that it is busy."""
 
     REJECTREQUEST = "REJECTREQUEST"
@@ -84,38 +84,38 @@ class Form(Enum):
 
     def refusal(self, waited_ms: int = 0, size: int = 0) -> EngineError:
         """Build the refusal of a request that waited `waited_ms` in a queue with `size` other requests."""
-        if self is Form.REJECTREQUEST:
+        if self is RefusalForm.REJECTREQUEST:
             return busy()
-        who = "system" if self is Form.OVERLOAD else "broker"
+        who = "system" if self is RefusalForm.OVERLOAD else "broker"
         text = f"[{self.value}]{who} busy, start flow control for a while"
-        if self in (Form.TIMEOUT_CLEAN_QUEUE, Form.PCBUSY_CLEAN_QUEUE):
+        if self in (RefusalForm.TIMEOUT_CLEAN_QUEUE, RefusalForm.PCBUSY_CLEAN_QUEUE):
             text += f", period in queue: {waited_ms}ms, size of queue: {size}"
-        kind = EngineError if self is Form.PC_SYNCHRONIZED else TurnedAway
+        kind = EngineError if self is RefusalForm.PC_SYNCHRONIZED else RejectedBeforeProcessing
         return kind(ResponseCode.SYSTEM_BUSY, text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class PooledRequest:
     """A request that passes through a thread pool."""
 
     call: Call
     operation: Operation
-    pool: Pool
-    pools: "RequestPools"
+    pool: BrokerPool
+    pools: "BrokerRequestPools"
 
     def run(self, done: Callable[[], None]) -> None:
         """Carry out the request. An operation that waits for a slave occupies its thread until its reply."""
-        if isinstance(self.operation, KEEP_THEIR_THREAD):
-            self.pools.submit(KeepingCall(self.call, done), self.operation)
+        if isinstance(self.operation, BLOCKING_OPERATIONS):
+            self.pools.submit(BlockingCall(self.call, done), self.operation)
         else:
             self.pools.submit(self.call, self.operation)
             done()
 
-    def give_up(self) -> bool:
+    def end_before_start(self) -> bool:
         """Refuse a send whose turn has come while the disk is too slow. Returns True if it was refused."""
-        slow = self.pool is Pool.SEND and self.pools.page_cache_busy
+        slow = self.pool is BrokerPool.SEND and self.pools.page_cache_busy
         if slow:
-            self.refuse(Form.PC_SYNCHRONIZED.refusal())
+            self.refuse(RefusalForm.PC_SYNCHRONIZED.refusal())
         return slow
 
     def refuse(self, refusal: EngineError) -> None:
@@ -123,7 +123,7 @@ class Request:
         self.pools.refuse(self.call, self.operation, refusal)
 
 
-class KeepingCall:
+class BlockingCall:
     """A call that releases its thread with its reply."""
 
     __slots__ = ("_call", "_done")
@@ -153,7 +153,7 @@ class KeepingCall:
         self._done()
 
 
-class RequestPools:
+class BrokerRequestPools:
     """The thread pools of one run of a broker."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, gate: Gate, node: Node) -> None:
@@ -162,59 +162,59 @@ class RequestPools:
         self._gate = gate
         self._node = node
         self._start_ms = scheduler.now_ms
-        self._pools = {pool: ThreadPool[Request](scheduler, pool.title) for pool in Pool}
-        self._refusals: Mapping[Pool, Form] = {}
+        self._pools = {pool: ThreadPool[PooledRequest](scheduler, pool.title) for pool in BrokerPool}
+        self._refusals: Mapping[BrokerPool, RefusalForm] = {}
         self._scan: Timer | None = None
-        self.leaving = False
+        self.shutting_down = False
         """True while the broker shuts down gracefully."""
-        self.on = False
+        self.is_active = False
         """True if requests may have to wait or be refused; if False, callers skip the pools."""
-        self.configured()
+        self.apply_config()
 
-    def configured(self) -> None:
+    def apply_config(self) -> None:
         """Apply the current configuration. Raises ConfigError for an unknown pool or form, or a malformed time."""
         config = self._config
         times = _by_pool("requestTimes", config.request_times, _whole_number)
-        self._refusals = _by_pool("requestRefusals", config.request_refusals, Form.__getitem__)
+        self._refusals = _by_pool("requestRefusals", config.request_refusals, RefusalForm.__getitem__)
         for pool, threads in self._pools.items():
             threads.threads = getattr(config, pool.threads)
             threads.capacity = getattr(config, pool.capacity)
-            threads.keeps_ms = times.get(pool, 0)
+            threads.service_ms = times.get(pool, 0)
         waits_for_slaves = config.broker_role == "SYNC_MASTER" and config.in_sync_replicas > 1
         kept = any(not threads.idle for threads in self._pools.values())
-        self.on = bool(times or self._refusals or waits_for_slaves or kept or self._goes_away)
+        self.is_active = bool(times or self._refusals or waits_for_slaves or kept or self._sends_go_away)
         self._scan_later()
 
-    def leave(self) -> None:
+    def begin_shutdown(self) -> None:
         """Start a graceful shutdown: from now on clients that support GO_AWAY get it."""
-        self.leaving = self.on = True
+        self.shutting_down = self.is_active = True
 
     @property
-    def _goes_away(self) -> bool:
-        return self.leaving or self._config.go_away_enable
+    def _sends_go_away(self) -> bool:
+        return self.shutting_down or self._config.go_away_enable
 
-    def farewell(self, client_version: int) -> EngineError | None:
+    def go_away_error(self, client_version: int) -> EngineError | None:
         """Return the error GO_AWAY if the broker sends it to clients of this version, else None.
 
         The broker sends it during a graceful shutdown, and while `goAwayEnable` is on.
         """
-        if self._goes_away and client_version > KNOWS_GO_AWAY_AFTER:
-            return TurnedAway(ResponseCode.GO_AWAY, "please go away")
+        if self._sends_go_away and client_version > LAST_VERSION_WITHOUT_GO_AWAY:
+            return RejectedBeforeProcessing(ResponseCode.GO_AWAY, "please go away")
         return None
 
-    def enter(self, pool: Pool, call: Call, operation: Operation, client_version: int) -> None:
+    def enter(self, pool: BrokerPool, call: Call, operation: Operation, client_version: int) -> None:
         """Carry out a request when a thread is free, or refuse it with SYSTEM_BUSY or GO_AWAY."""
-        request, form = Request(call, operation, pool, self), self._refusals.get(pool)
-        farewell = self.farewell(client_version)
-        if farewell is not None:
-            request.refuse(farewell)
+        request, form = PooledRequest(call, operation, pool, self), self._refusals.get(pool)
+        go_away_error = self.go_away_error(client_version)
+        if go_away_error is not None:
+            request.refuse(go_away_error)
         elif form is not None:
-            waited_ms = self._wait_ms(pool) or 0 if form is Form.TIMEOUT_CLEAN_QUEUE else 0
+            waited_ms = self._wait_ms(pool) or 0 if form is RefusalForm.TIMEOUT_CLEAN_QUEUE else 0
             request.refuse(form.refusal(waited_ms))
-        elif pool is Pool.SEND and self.page_cache_busy:
+        elif pool is BrokerPool.SEND and self.page_cache_busy:
             request.refuse(busy())
-        elif not self._pools[pool].take(request):
-            request.refuse(Form.OVERLOAD.refusal())
+        elif not self._pools[pool].submit(request):
+            request.refuse(RefusalForm.OVERLOAD.refusal())
         else:
             self._scan_later()
 
@@ -229,22 +229,22 @@ class RequestPools:
     @property
     def page_cache_busy(self) -> bool:
         """True if a send has occupied its thread for too long; upstream assumes that it holds the lock of the log."""
-        longest_ms = self._pools[Pool.SEND].longest_ms
+        longest_ms = self._pools[BrokerPool.SEND].longest_ms
         return longest_ms is not None and longest_ms > self._config.os_page_cache_busy_time_out_mills
 
     def refuse_to_store(self) -> None:
         """Refuse a message that reaches the store without a pool while the disk is too slow. Raises SYSTEM_BUSY."""
-        if self.page_cache_busy or self._refusals.get(Pool.SEND) is Form.PC_SYNCHRONIZED:
-            raise Form.PC_SYNCHRONIZED.refusal()
+        if self.page_cache_busy or self._refusals.get(BrokerPool.SEND) is RefusalForm.PC_SYNCHRONIZED:
+            raise RefusalForm.PC_SYNCHRONIZED.refusal()
 
-    def describe(self, pool: Pool) -> tuple[int, int, int]:
+    def describe(self, pool: BrokerPool) -> tuple[int, int, int]:
         """Return the state of a pool's queue: waiting requests, wait of the first one in ms, and capacity."""
         threads = self._pools[pool]
         return len(threads.waiting), threads.head_wait_ms, threads.capacity
 
     # requests that have waited too long
 
-    def _wait_ms(self, pool: Pool) -> int | None:
+    def _wait_ms(self, pool: BrokerPool) -> int | None:
         return None if pool.wait is None else int(getattr(self._config, pool.wait))
 
     def _scan_later(self) -> None:
@@ -259,34 +259,34 @@ class RequestPools:
             for pool, threads in self._pools.items()
             if threads.waiting and (wait_ms := self._wait_ms(pool)) is not None
         ]
-        sends = self._pools[Pool.SEND]
+        sends = self._pools[BrokerPool.SEND]
         if sends.waiting and (longest_ms := sends.longest_ms) is not None:
             due.append(self._scheduler.now_ms - longest_ms + self._config.os_page_cache_busy_time_out_mills + 1)
         if due:
             first_ms = self._start_ms + FIRST_SCAN_MS
             late_ms = max(min(due), self._scheduler.now_ms + 1) - first_ms
             at_ms = first_ms + max(-(-late_ms // SCAN_MS), 0) * SCAN_MS
-            self._scan = self._scheduler.call_at(at_ms, self._look, "request queues")
+            self._scan = self._scheduler.call_at(at_ms, self._scan_queues, "request queues")
 
-    def _look(self) -> None:
+    def _scan_queues(self) -> None:
         self._scan = None
         now = self._scheduler.now_ms
-        sends = self._pools[Pool.SEND]
+        sends = self._pools[BrokerPool.SEND]
         while sends.waiting and self.page_cache_busy:
             since_ms, request = sends.waiting.popleft()
-            request.refuse(Form.PCBUSY_CLEAN_QUEUE.refusal(now - since_ms, len(sends.waiting)))
+            request.refuse(RefusalForm.PCBUSY_CLEAN_QUEUE.refusal(now - since_ms, len(sends.waiting)))
         for pool, threads in self._pools.items():
             wait_ms = self._wait_ms(pool)
             while wait_ms is not None and threads.waiting and now - threads.waiting[0][0] >= wait_ms:
                 since_ms, request = threads.waiting.popleft()
-                request.refuse(Form.TIMEOUT_CLEAN_QUEUE.refusal(now - since_ms, len(threads.waiting)))
+                request.refuse(RefusalForm.TIMEOUT_CLEAN_QUEUE.refusal(now - since_ms, len(threads.waiting)))
         self._scan_later()
 
 
-_POOLS = {pool.title: pool for pool in Pool}
+_POOLS = {pool.title: pool for pool in BrokerPool}
 
 
-def _by_pool(key: str, text: str, read: Callable[[str], V]) -> dict[Pool, V]:
+def _by_pool(key: str, text: str, read: Callable[[str], V]) -> dict[BrokerPool, V]:
     """Parse a value per pool, such as `send=600 pull=50`. Raises ConfigError."""
     found = {}
     for word in text.split():
@@ -294,10 +294,10 @@ def _by_pool(key: str, text: str, read: Callable[[str], V]) -> dict[Pool, V]:
         try:
             found[_POOLS[name]] = read(value)
         except (KeyError, ValueError):
-            is_form = read == Form.__getitem__
-            forms = ", ".join(form.name for form in Form) if is_form else "milliseconds"
+            is_form = read == RefusalForm.__getitem__
+            forms = ", ".join(form.name for form in RefusalForm) if is_form else "milliseconds"
             known = f"pools are {', '.join(_POOLS)}, values {forms}"
-            example = f"{Pool.SEND.title}={Form.OVERLOAD.name if is_form else 600}"
+            example = f"{BrokerPool.SEND.title}={RefusalForm.OVERLOAD.name if is_form else 600}"
             raise ConfigError(f"{key}={word}: not POOL=VALUE; {known}; use {key}={example}") from None
     return found
 

@@ -17,7 +17,7 @@ class Task(Protocol):
     def run(self, done: Callable[[], None]) -> None:
         """Run the task, and call `done`, at once or later, when the thread is free."""
 
-    def give_up(self) -> bool:
+    def end_before_start(self) -> bool:
         """Called when a thread is free for a waiting task. True if the task ended without needing the thread."""
 
 
@@ -32,7 +32,7 @@ class ThreadPool(Generic[T]):
         self._name = name
         self.threads = 1
         self.capacity = 1
-        self.keeps_ms = 0
+        self.service_ms = 0
         """The time for which each task occupies its thread before it runs."""
         self.waiting: deque[tuple[int, T]] = deque()
         """(start of waiting, task), oldest first."""
@@ -41,7 +41,7 @@ class ThreadPool(Generic[T]):
         self._number = 0
         self._busy = 0
 
-    def take(self, task: T) -> bool:
+    def submit(self, task: T) -> bool:
         """Start a task or queue it. Returns False if the queue is full."""
         if self._busy < self.threads:
             self._begin(task)
@@ -69,20 +69,22 @@ class ThreadPool(Generic[T]):
 
     def _begin(self, task: T) -> None:
         self._busy += 1
-        if not self.keeps_ms:
-            task.run(self._free)
+        if not self.service_ms:
+            task.run(self._release)
             return
         self._number = number = self._number + 1
         self._begun[number] = self._scheduler.now_ms
-        self._scheduler.call_later(self.keeps_ms, lambda: self._over(number, task), "request thread", self._name)
+        self._scheduler.call_later(
+            self.service_ms, lambda: self._service_ended(number, task), "request thread", self._name
+        )
 
-    def _over(self, number: int, task: T) -> None:
+    def _service_ended(self, number: int, task: T) -> None:
         del self._begun[number]
-        task.run(self._free)
+        task.run(self._release)
 
-    def _free(self) -> None:
+    def _release(self) -> None:
         self._busy -= 1
         while self.waiting and self._busy < self.threads:
             task = self.waiting.popleft()[1]
-            if not task.give_up():
+            if not task.end_before_start():
                 self._begin(task)

@@ -33,16 +33,16 @@ from ..operations.consume import (
 )
 from ..store.refusals import illegal_queue_id
 from .check_point import Ack, CheckPoint, ReviveLog
-from .consumer_order_info import Orders
-from .pop_inflight_counter import PopInFlight
+from .consumer_order_info import OrderInfoTable
+from .pop_inflight_counter import PopInflightCounter
 from .pop_kv_records import PopRecord
-from .pop_kv_service import PopConsumer, not_initialised
-from .pop_merge_buffer import PopBuffer
+from .pop_kv_service import PopKvService, not_initialized
+from .pop_merge_buffer import PopMergeBuffer
 
-STANDING_STILL_MS = 1000
+MAX_POP_TIME_AHEAD_MS = 1000
 """A pop time less than this ahead of the clock comes from this emulator; one further ahead is forged."""
 
-Freed = Callable[[str, str, int], None]
+WakePops = Callable[[str, str, int], None]
 """Called with topic, group and queue id to wake the pops that wait for the queue."""
 
 
@@ -55,12 +55,12 @@ class AckService:
         config: BrokerConfig,
         scheduler: Scheduler,
         tables: BrokerTables,
-        orders: Orders,
+        orders: OrderInfoTable,
         log: ReviveLog,
-        buffer: PopBuffer,
-        in_flight: PopInFlight,
-        consumer: PopConsumer | None,
-        freed: Freed,
+        buffer: PopMergeBuffer,
+        in_flight: PopInflightCounter,
+        kv_service: PopKvService | None,
+        wake_pops: WakePops,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -71,8 +71,8 @@ class AckService:
         self._log = log
         self._buffer = buffer
         self._in_flight = in_flight
-        self._consumer = consumer
-        self._freed = freed
+        self._kv_service = kv_service
+        self._wake_pops = wake_pops
 
     @handles(AckMessage)
     def ack(self, call: Call, operation: AckMessage) -> Done:
@@ -81,7 +81,7 @@ class AckService:
         Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id, ordered offset), NO_MESSAGE (offset outside the queue),
         SYSTEM_ERROR (malformed handle).
         """
-        self._check_place(call, operation.topic, operation.queue_id)
+        self._check_queue(call, operation.topic, operation.queue_id)
         topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
         low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
         if not low <= operation.offset <= high:
@@ -96,7 +96,7 @@ class AckService:
             self._ack_ordered(call, operation, receipt)
         else:
             self._write(topic, group, queue_id, receipt, [operation.offset], batch=False)
-            self._in_flight.done((topic, group, queue_id), receipt.pop_time)
+            self._in_flight.subtract((topic, group, queue_id), receipt.pop_time)
         return Done()
 
     @handles(BatchAckMessage)
@@ -133,15 +133,15 @@ class AckService:
                 self._ack_ordered(call, single, receipt)
         else:
             self._write(topic, entry.consumer_group, entry.queue_id, receipt, offsets, batch=len(offsets) > 1)
-            self._in_flight.done((topic, entry.consumer_group, entry.queue_id), receipt.pop_time, len(offsets))
+            self._in_flight.subtract((topic, entry.consumer_group, entry.queue_id), receipt.pop_time, len(offsets))
 
     def _write(  # noqa: PLR0917 - once per acknowledgement; keywords would cost time
         self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
     ) -> None:
-        self._store.stats.by_name.was_acked(topic, group, len(offsets), self._scheduler.now_ms)
+        self._store.stats.by_name.count_acked(topic, group, len(offsets), self._scheduler.now_ms)
         if self._config.pop_consumer_kv_service_enable:
             for offset in offsets:
-                self._records().acknowledge(_record_of(topic, group, queue_id, receipt, offset=offset))
+                self._require_kv_service().acknowledge(_record_of(topic, group, queue_id, receipt, offset=offset))
             return
         ack = Ack(topic, group, queue_id, receipt.start_offset, receipt.pop_time, receipt.broker_name, offsets)
         if self._buffer.acknowledge(ack):
@@ -154,12 +154,12 @@ class AckService:
     def _count_ordered(self, topic: str, group: str, messages: int) -> None:
         """Count acknowledgements of ordered messages in the statistics, which only upstream's KV variant does."""
         if self._config.pop_consumer_kv_service_enable:
-            self._store.stats.by_name.was_acked(topic, group, messages, self._scheduler.now_ms)
+            self._store.stats.by_name.count_acked(topic, group, messages, self._scheduler.now_ms)
 
-    def _records(self) -> PopConsumer:
-        if self._consumer is None:
-            raise not_initialised()
-        return self._consumer
+    def _require_kv_service(self) -> PopKvService:
+        if self._kv_service is None:
+            raise not_initialized()
+        return self._kv_service
 
     def _ack_ordered(self, call: Call, operation: AckMessage, receipt: Receipt) -> None:
         topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
@@ -167,9 +167,9 @@ class AckService:
         if operation.offset < committed:
             return
         following = self._orders.acknowledge((topic, group, queue_id), receipt.pop_time, operation.offset)
-        if following == Orders.STALE:
+        if following == OrderInfoTable.STALE:
             return
-        if following == Orders.UNKNOWN_OFFSET:
+        if following == OrderInfoTable.UNKNOWN_OFFSET:
             address, port = call.channel.remote_address
             records_only = self._config.pop_consumer_kv_service_enable
             key = f"{group} {topic} {queue_id}" if records_only else f"{topic}@{group}@{queue_id}"
@@ -177,11 +177,11 @@ class AckService:
                 ResponseCode.MESSAGE_ILLEGAL,
                 f"offset is illegal, key:{key}, old:{committed}, commit:{operation.offset}, next:-1, /{address}:{port}",
             )
-        self._in_flight.done((topic, group, queue_id), receipt.pop_time)
+        self._in_flight.subtract((topic, group, queue_id), receipt.pop_time)
         if self._offsets.pending_reset(group, topic, queue_id) is None:
             self._offsets.commit(group, topic, queue_id, following)
         if not self._orders.blocks((topic, group, queue_id), None, receipt.invisible_ms):
-            self._freed(topic, group, queue_id)
+            self._wake_pops(topic, group, queue_id)
 
     @handles(ChangeInvisibleTime)
     def change_invisible(self, call: Call, operation: ChangeInvisibleTime) -> ChangeInvisibleResult:
@@ -190,7 +190,7 @@ class AckService:
         Stores a new check point first, then acknowledges the old one. Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue
         id), NO_MESSAGE (offset outside the queue), SYSTEM_ERROR.
         """
-        self._check_place(call, operation.topic, operation.queue_id)
+        self._check_queue(call, operation.topic, operation.queue_id)
         topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
         low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
         if not low <= operation.offset < high:
@@ -201,7 +201,7 @@ class AckService:
         if self._config.pop_consumer_kv_service_enable:
             receipt = parse_extra_info(operation.extra_info)
             now = self._scheduler.now_ms
-            self._records().change(
+            self._require_kv_service().change(
                 _record_of(topic, group, queue_id, receipt, offset=operation.offset),
                 PopRecord(now, group, topic, queue_id, operation.invisible_ms, operation.offset),
             )
@@ -211,7 +211,7 @@ class AckService:
         try:
             receipt = parse_extra_info(operation.extra_info)
             # The injected clock may not advance between a pop and its changes; their check points must not share a key.
-            if pop_time <= receipt.pop_time < pop_time + STANDING_STILL_MS:
+            if pop_time <= receipt.pop_time < pop_time + MAX_POP_TIME_AHEAD_MS:
                 pop_time = receipt.pop_time + 1
         except EngineError as error:
             # Upstream parses the rest of the handle only after it has stored the new check point.
@@ -226,13 +226,13 @@ class AckService:
             broker_of(operation.extra_info),
             [0],
         )
-        read = 0 <= revive_qid < self._config.revive_queue_num
-        if read and not self._log.write_check_point(point, revive_qid):
+        is_revived = 0 <= revive_qid < self._config.revive_queue_num
+        if is_revived and not self._log.write_check_point(point, revive_qid):
             raise EngineError(ResponseCode.SYSTEM_ERROR, None)
-        self._store.stats.by_name.was_checked(topic, group, self._scheduler.now_ms)
+        self._store.stats.by_name.count_check_point(topic, group, self._scheduler.now_ms)
         if refusal is not None:
             raise refusal
-        if read:
+        if is_revived:
             self._write(topic, group, queue_id, receipt, [operation.offset], batch=False)
         return ChangeInvisibleResult(pop_time, operation.invisible_ms, revive_qid)
 
@@ -250,7 +250,7 @@ class AckService:
 
         Handles of those pops then acknowledge nothing, except the handle of the first message that a pop read.
         """
-        for record in self._consumer.take_all() if self._consumer is not None else ():
+        for record in self._kv_service.take_all() if self._kv_service is not None else ():
             point = CheckPoint(
                 record.topic,
                 record.group,
@@ -264,7 +264,7 @@ class AckService:
             self._log.write_check_point(point, record.offset % self._config.revive_queue_num)
         return Done()
 
-    def _check_place(self, call: Call, topic: str, queue_id: int) -> None:
+    def _check_queue(self, call: Call, topic: str, queue_id: int) -> None:
         config = self._topics.get(topic)
         if not 0 <= queue_id < config.read_queue_nums:
             raise illegal_queue_id(call, queue_id, config, ResponseCode.MESSAGE_ILLEGAL)

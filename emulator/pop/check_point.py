@@ -13,7 +13,7 @@ from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum
 from ..kernel.value_class import value
 from ..message import properties as props
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..message.names import revive_topic
 from ..store.message_store import MessageStore
 
@@ -77,7 +77,7 @@ class CheckPoint:
         """True if the check point was re-put once for each interval of RE_PUT_INTERVALS_S."""
         return self.re_put_times >= len(RE_PUT_INTERVALS_S)
 
-    def again(self, offset: int) -> "CheckPoint":
+    def retry_of(self, offset: int) -> "CheckPoint":
         """Return the check point that retries one message later, after its copy could not be stored."""
         interval_s = RE_PUT_INTERVALS_S[min(self.re_put_times, len(RE_PUT_INTERVALS_S) - 1)]
         return CheckPoint(
@@ -217,7 +217,7 @@ class ReviveLog:
     def _write(self, queue_id: int, body: bytes, tag: str, key: str, *, deliver_ms: int, born_ms: int) -> bool:
         properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}
         try:
-            self._store.put(Message(self.topic, queue_id, body, properties, born_ms, self._store.store_host))
+            self._store.put(MessageToStore(self.topic, queue_id, body, properties, born_ms, self._store.store_host))
         except EngineError:
             return False
         return True

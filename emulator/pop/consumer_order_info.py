@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
 from ..config import BrokerConfig
-from ..kernel.file_image import LastWrite
+from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.value_class import value
-from ..topic.topic_group_index import NameIndex
+from ..topic.topic_group_index import TopicGroupIndex
 
-Place = tuple[str, str, int]
+GroupQueue = tuple[str, str, int]
 """(topic, group, queue id)"""
 FILE_INTERVAL_MS = 10_000
-FORGOTTEN_MS = 24 * 3_600_000
+EXPIRY_MS = 24 * 3_600_000
 """Age after which a batch is deleted (24 h); upstream does that when it writes the file.
 
 Observed on 5.3.3 with a file whose batch was changed to be 25 hours old: after the next write it was not in flight.
@@ -62,71 +62,73 @@ class OrderInfo:
         return self.offsets[-1] + 1
 
 
-class Orders:
+class OrderInfoTable:
     """The ordered batches in flight, by topic, group and queue."""
 
     STALE = -2
     UNKNOWN_OFFSET = -1
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, freed: Callable[[str, str, int], None]) -> None:
+    def __init__(
+        self, config: BrokerConfig, scheduler: Scheduler, on_unblocked: Callable[[str, str, int], None]
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._freed = freed
-        self._file: LastWrite[Place, OrderInfo] = LastWrite(scheduler, lambda: FILE_INTERVAL_MS)
-        self._infos: dict[Place, OrderInfo] = {}
-        self._timers: dict[Place, Timer] = {}
-        self._names: NameIndex[Place] = NameIndex()
+        self._on_unblocked = on_unblocked
+        self._file: FileImage[GroupQueue, OrderInfo] = FileImage(scheduler, lambda: FILE_INTERVAL_MS)
+        self._infos: dict[GroupQueue, OrderInfo] = {}
+        self._timers: dict[GroupQueue, Timer] = {}
+        self._names: TopicGroupIndex[GroupQueue] = TopicGroupIndex()
 
-    def restore(self, state: Mapping[Place, OrderInfo]) -> None:
+    def restore(self, state: Mapping[GroupQueue, OrderInfo]) -> None:
         """Start with the batches of the previous run."""
         self._infos |= state
-        for place, info in self._infos.items():
-            self._names.add(place[0], place[1], place)
-            self._watch(place, info)
+        for group_queue, info in self._infos.items():
+            self._names.add(group_queue[0], group_queue[1], group_queue)
+            self._watch(group_queue, info)
 
-    def dump_on_stop(self) -> Mapping[Place, OrderInfo]:
+    def dump_on_stop(self) -> Mapping[GroupQueue, OrderInfo]:
         """Return the batches at a graceful shutdown; the OrderInfo objects are not copied."""
         return dict(self._infos)
 
-    def dump_on_crash(self) -> Mapping[Place, OrderInfo]:
+    def dump_on_crash(self) -> Mapping[GroupQueue, OrderInfo]:
         """Return the batches as of the last write of the file."""
-        infos: dict[Place, OrderInfo | None] = {**self._infos, **self._file.lost()}
-        return {place: info for place, info in infos.items() if info is not None}
+        infos: dict[GroupQueue, OrderInfo | None] = {**self._infos, **self._file.values_at_last_write()}
+        return {group_queue: info for group_queue, info in infos.items() if info is not None}
 
-    def _changes(self, place: Place) -> None:
-        if self._file.is_first_change(place):
-            info = self._infos.get(place)
-            self._file.keep(place, None if info is None else info.copy())
+    def _save_before_change(self, group_queue: GroupQueue) -> None:
+        if self._file.unchanged_since_write(group_queue):
+            info = self._infos.get(group_queue)
+            self._file.save(group_queue, None if info is None else info.copy())
 
-    def _current(self, place: Place) -> OrderInfo | None:
-        info = self._infos.get(place)
-        if info is not None and self._scheduler.now_ms - info.pop_time > FORGOTTEN_MS:
-            self.clear(place)
+    def _current(self, group_queue: GroupQueue) -> OrderInfo | None:
+        info = self._infos.get(group_queue)
+        if info is not None and self._scheduler.now_ms - info.pop_time > EXPIRY_MS:
+            self.clear(group_queue)
             return None
         return info
 
-    def has_batch(self, place: Place) -> bool:
+    def has_batch(self, group_queue: GroupQueue) -> bool:
         """True if the last pop of a queue was an ordered one: its messages stay behind the committed offset."""
-        return place in self._infos
+        return group_queue in self._infos
 
-    def blocks(self, place: Place, attempt_id: str | None, invisible_ms: int) -> bool:
+    def blocks(self, group_queue: GroupQueue, attempt_id: str | None, invisible_ms: int) -> bool:
         """Return True if this pop may not read the queue. The attempt that took the batch may read it again."""
-        info = self._current(place)
+        info = self._current(group_queue)
         if info is None or (info.attempt_id and info.attempt_id == attempt_id):
             return False
         if info.invisible_ms <= 0:
-            self._changes(place)
+            self._save_before_change(group_queue)
             info.invisible_ms = invisible_ms
         return info.is_blocked(self._scheduler.now_ms)
 
-    def take(
-        self, place: Place, pop_time: int, invisible_ms: int, offsets: list[int], *, attempt_id: str | None
+    def record_batch(
+        self, group_queue: GroupQueue, pop_time: int, invisible_ms: int, offsets: list[int], *, attempt_id: str | None
     ) -> list[str]:
         """Record a new batch and return the entries of orderCountInfo, without the topic digit.
 
         The count of a message that was in the previous batch rises by one, unless the same attempt repeats its request.
         """
-        previous = self._current(place)
+        previous = self._current(group_queue)
         info = OrderInfo(pop_time, invisible_ms, list(offsets), attempt_id)
         if previous is not None:
             repeated = bool(attempt_id) and previous.attempt_id == attempt_id
@@ -136,75 +138,75 @@ class Orders:
                         info.counts[offset] = previous.counts[offset]
                 elif offset in previous.offsets:
                     info.counts[offset] = previous.counts.get(offset, 0) + 1
-        self._changes(place)
-        if place not in self._infos:
-            self._names.add(place[0], place[1], place)
-        self._infos[place] = info
-        self._watch(place, info)
-        queue_id = place[2]
+        self._save_before_change(group_queue)
+        if group_queue not in self._infos:
+            self._names.add(group_queue[0], group_queue[1], group_queue)
+        self._infos[group_queue] = info
+        self._watch(group_queue, info)
+        queue_id = group_queue[2]
         entries = [f"qo{queue_id}%{offset} {count}" for offset, count in info.counts.items()]
         least = min(info.counts.values()) if len(info.counts) == len(offsets) else 0
         return [*entries, f"{queue_id} {least}"]
 
-    def acknowledge(self, place: Place, pop_time: int, offset: int) -> int:
+    def acknowledge(self, group_queue: GroupQueue, pop_time: int, offset: int) -> int:
         """Acknowledge one message and return the offset to commit.
 
         Returns STALE for a handle of an older batch and UNKNOWN_OFFSET for an offset that is not in the batch.
         """
-        info = self._current(place)
+        info = self._current(group_queue)
         if info is None:
             return offset + 1
         if info.pop_time != pop_time:
             return self.STALE
         if offset not in info.offsets:
             return self.UNKNOWN_OFFSET
-        self._changes(place)
+        self._save_before_change(group_queue)
         info.acked |= 1 << info.offsets.index(offset)
-        self._watch(place, info)
+        self._watch(group_queue, info)
         return info.first_open()
 
-    def change(self, place: Place, pop_time: int, offset: int, next_visible_ms: int) -> None:
+    def change(self, group_queue: GroupQueue, pop_time: int, offset: int, next_visible_ms: int) -> None:
         """Change the time at which one message of the batch becomes visible; a stale handle changes nothing."""
-        info = self._current(place)
+        info = self._current(group_queue)
         if info is not None and info.pop_time == pop_time and offset in info.offsets:
-            self._changes(place)
+            self._save_before_change(group_queue)
             info.next_visible[offset] = next_visible_ms
-            self._watch(place, info)
+            self._watch(group_queue, info)
 
-    def clear(self, place: Place) -> None:
+    def clear(self, group_queue: GroupQueue) -> None:
         """Delete the batch, as an offset reset does."""
-        self._changes(place)
-        if self._infos.pop(place, None) is not None:
-            self._names.discard(place[0], place[1], place)
-        timer = self._timers.pop(place, None)
+        self._save_before_change(group_queue)
+        if self._infos.pop(group_queue, None) is not None:
+            self._names.discard(group_queue[0], group_queue[1], group_queue)
+        timer = self._timers.pop(group_queue, None)
         if timer is not None:
             timer.cancel()
 
-    def forget_topic(self, topic: str, from_queue: int = 0) -> None:
+    def delete_topic(self, topic: str, from_queue: int = 0) -> None:
         """Delete the batches of a deleted topic, or of the queues that a topic no longer has."""
-        for place in self._names.of_topic(topic):
-            if place[2] >= from_queue:
-                self.clear(place)
+        for group_queue in self._names.of_topic(topic):
+            if group_queue[2] >= from_queue:
+                self.clear(group_queue)
 
-    def forget_group(self, group: str) -> None:
+    def delete_group(self, group: str) -> None:
         """Delete the batches of a deleted group."""
-        for place in self._names.of_group(group):
-            self.clear(place)
+        for group_queue in self._names.of_group(group):
+            self.clear(group_queue)
 
-    def _watch(self, place: Place, info: OrderInfo) -> None:
+    def _watch(self, group_queue: GroupQueue, info: OrderInfo) -> None:
         """Schedule the wake-up of waiting pops for when the queue becomes free (ConsumerOrderInfoLockManager)."""
         if not self._config.enable_notify_after_pop_order_lock_release:
             return
-        timer = self._timers.pop(place, None)
+        timer = self._timers.pop(group_queue, None)
         if timer is not None:
             timer.cancel()
         until = info.blocked_until()
         if until > self._scheduler.now_ms:
-            topic, group, queue_id = place
-            self._timers[place] = self._scheduler.call_at(
-                until, lambda: self._free(place), "order lock", f"{group}@{topic}@{queue_id}"
+            topic, group, queue_id = group_queue
+            self._timers[group_queue] = self._scheduler.call_at(
+                until, lambda: self._unblock(group_queue), "order lock", f"{group}@{topic}@{queue_id}"
             )
 
-    def _free(self, place: Place) -> None:
+    def _unblock(self, group_queue: GroupQueue) -> None:
         if self._config.enable_notify_after_pop_order_lock_release:
-            self._freed(*place)
+            self._on_unblocked(*group_queue)

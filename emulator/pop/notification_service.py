@@ -11,7 +11,7 @@ from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
-from ..kernel.random_streams import Stream
+from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
 from ..message import stored_record as records
@@ -33,9 +33,9 @@ from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader
 from ..store.refusals import illegal_capacity, illegal_queue_id
 from ..topic.topic_table import PERM_READ
-from .consumer_order_info import Orders
-from .pop_long_polling import Park, PopPolling
-from .pop_merge_buffer import PopBuffer
+from .consumer_order_info import OrderInfoTable
+from .pop_long_polling import ParkOutcome, PopLongPolling
+from .pop_merge_buffer import PopMergeBuffer
 
 PEEKS_TO_RETRY_FIRST = 5
 """One in this many peeks reads the retry topic first (PeekMessageProcessor.processRequest, 5.3.3)."""
@@ -49,18 +49,18 @@ class NotificationService:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        chance: Stream,
+        random: RandomStream,
         tables: BrokerTables,
         reader: QueueReader,
-        orders: Orders,
-        buffer: PopBuffer,
-        pops: PopPolling[PopMessage],
+        orders: OrderInfoTable,
+        buffer: PopMergeBuffer,
+        pops: PopLongPolling[PopMessage],
         complete: Complete,
-        polling: PopPolling[Notification],
+        polling: PopLongPolling[Notification],
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._chance = chance
+        self._random = random
         self._store = tables.store
         self._topics = tables.topics
         self._groups = tables.groups
@@ -86,9 +86,9 @@ class NotificationService:
         if self._has_message(operation, topic):
             return NotificationResult(True)
         parked = self.polling.park(call, operation, None, operation.born_ms, resume=self._retry)
-        if parked is Park.WAITING:
+        if parked is ParkOutcome.WAITING:
             return PARKED
-        return NotificationResult(False, polling_full=parked is Park.FULL)
+        return NotificationResult(False, polling_full=parked is ParkOutcome.FULL)
 
     def _resume(self, call: Call, operation: Notification) -> None:
         try:
@@ -117,16 +117,16 @@ class NotificationService:
     def _queue_has_message(self, operation: Notification, topic: str, queue_id: int) -> bool:
         group = operation.consumer_group
         # Upstream checks the batch of the normal topic's queue even when it examines the retry topic.
-        place = (operation.topic, group, queue_id)
-        if operation.order and self._orders.blocks(place, operation.attempt_id, 0):
+        group_queue = (operation.topic, group, queue_id)
+        if operation.order and self._orders.blocks(group_queue, operation.attempt_id, 0):
             return False
         offset = self._offsets.query(group, topic, queue_id)
         if offset < 0:
             offset = self._store.min_offset(topic, queue_id)
         if self._config.pop_consumer_kv_service_enable:
-            offset = max(self._offsets.pulled(group, topic, queue_id), offset)
+            offset = max(self._offsets.pull_offset(group, topic, queue_id), offset)
         else:
-            offset = self._buffer.beyond((topic, group, queue_id), offset)
+            offset = self._buffer.next_read_offset((topic, group, queue_id), offset)
         return self._store.max_offset(topic, queue_id) > offset
 
     def overdue_polls(self) -> Iterator[Timer]:
@@ -137,14 +137,14 @@ class NotificationService:
         known: dict[tuple[str, str, int], bool] = {}
         for polling in self._pops.waiting():
             pop = polling.operation
-            place = (pop.topic, pop.consumer_group, max(pop.queue_id, -1))
+            group_queue = (pop.topic, pop.consumer_group, max(pop.queue_id, -1))
             if pop.order:
                 found = self._ordered_pop_finds(pop)
-            elif place in known:
-                found = known[place]
+            elif group_queue in known:
+                found = known[group_queue]
             else:
-                topic, group, queue_id = place
-                found = known[place] = self._finds(Notification(group, topic, queue_id, 0, 0))
+                topic, group, queue_id = group_queue
+                found = known[group_queue] = self._finds(Notification(group, topic, queue_id, 0, 0))
             if found and polling.timer is not None and polling.call.active:
                 yield polling.timer
         for waiting in self.polling.waiting():
@@ -171,22 +171,22 @@ class NotificationService:
         if operation.max_msg_nums < 0:
             raise illegal_capacity(operation.max_msg_nums)
         group = operation.consumer_group
-        draw = self._chance.below(100)
+        draw = self._random.below(100)
         found: list[PoppedMessage] = []
         rest = 0
-        places = [
+        queues = [
             (operation.topic, (draw + step) % topic.read_queue_nums)
             for step in range(topic.read_queue_nums)
             if operation.queue_id < 0 or (draw + step) % topic.read_queue_nums == operation.queue_id
         ]
         retry_name = pop_retry_topic(operation.topic, group, v2=self._config.enable_retry_topic_v2)
         if self._topics.find(retry_name) is not None:
-            retry_place = (retry_name, 0)
+            retry_queue = (retry_name, 0)
             # Peek has its own probability; popFromRetryProbability applies to pops only.
-            places = [retry_place, *places] if draw % PEEKS_TO_RETRY_FIRST == 0 else [*places, retry_place]
-        for name, queue_id in places:
+            queues = [retry_queue, *queues] if draw % PEEKS_TO_RETRY_FIRST == 0 else [*queues, retry_queue]
+        for name, queue_id in queues:
             offset = max(self._offsets.query(group, name, queue_id), self._store.min_offset(name, queue_id))
-            offset = self._buffer.beyond((name, group, queue_id), offset)
+            offset = self._buffer.next_read_offset((name, group, queue_id), offset)
             # The returned messages count as well, because peek takes nothing.
             rest += max(self._store.max_offset(name, queue_id) - offset, 0)
             room = operation.max_msg_nums - len(found)
@@ -200,7 +200,7 @@ class NotificationService:
             return PopResult(
                 ResponseCode.PULL_NOT_FOUND, 0, 0, 0, rest, [], remark=PullStatus.NO_MESSAGE_IN_QUEUE.value
             )
-        self._reader.given(operation.topic, group, operation.queue_id)
+        self._reader.count_delivery(operation.topic, group, operation.queue_id)
         return PopResult(ResponseCode.SUCCESS, 0, 0, 0, rest, found, remark=PullStatus.FOUND.value)
 
     @handles(PollingInfo)

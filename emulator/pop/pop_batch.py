@@ -15,8 +15,8 @@ READ_AGAIN = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY, Pul
 
 
 @value
-class Batch:
-    """The messages of a pop response and its header texts; `rest` counts the messages left in the queues (restNum)."""
+class PopBatch:
+    """The messages of a pop response and its header texts; `rest_num`: messages left in the queues (restNum)."""
 
     operation: PopMessage
     message_filter: MessageFilter | None
@@ -26,18 +26,18 @@ class Batch:
     starts: list[str] = field(default_factory=list)
     offsets: list[str] = field(default_factory=list)
     counts: list[str] = field(default_factory=list)
-    rest: int = 0
+    rest_num: int = 0
 
     @property
-    def room(self) -> int:
+    def free_slots(self) -> int:
         """Number of messages that still fit into the response."""
         return self.operation.max_msg_nums - len(self.messages)
 
     def read(self, reader: QueueReader, topic: str, queue_id: int, offset: int) -> Read:
         """Read at most as many messages as still fit into the response."""
-        return reader.read(topic, queue_id, offset, self.room, self.message_filter, self.operation.consumer_group)
+        return reader.read(topic, queue_id, offset, self.free_slots, self.message_filter, self.operation.consumer_group)
 
-    def describe(self, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
+    def add_header_info(self, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
         """Add a queue to `startOffsetInfo` and `msgOffsetInfo`."""
         self.starts.append(f"{digit} {queue_id} {start_offset}")
         self.offsets.append(f"{digit} {queue_id} {','.join(map(str, read.offsets))}")

@@ -8,66 +8,69 @@ from collections.abc import Callable, Iterable
 
 from ..config import BrokerConfig
 from ..kernel.scheduler import Scheduler
-from ..topic.topic_group_index import NameIndex
-from .consumer_order_info import Place
+from ..topic.topic_group_index import TopicGroupIndex
+from .consumer_order_info import GroupQueue
 
 
-class PopInFlight:
+class PopInflightCounter:
     """In-flight counts of one broker since its start.
 
-    `released` is called with topic, group and queue id when a queue over the threshold falls back to it.
+    `on_below_threshold` is called with topic, group and queue id when a queue over the threshold falls back to it.
     """
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, released: Callable[[str, str, int], None]) -> None:
+    def __init__(
+        self, config: BrokerConfig, scheduler: Scheduler, on_below_threshold: Callable[[str, str, int], None]
+    ) -> None:
         self._config = config
-        self._released = released
+        self._on_below_threshold = on_below_threshold
         self._start_ms = scheduler.now_ms
-        self._counts: dict[Place, int] = {}
-        self._names: NameIndex[Place] = NameIndex()
+        self._counts: dict[GroupQueue, int] = {}
+        self._names: TopicGroupIndex[GroupQueue] = TopicGroupIndex()
 
-    def stops(self, place: Place) -> bool:
+    def exceeds_threshold(self, group_queue: GroupQueue) -> bool:
         """Return True if too many messages are in flight, so that pops skip the queue."""
         config = self._config
         return (
-            config.enable_pop_message_threshold and self._counts.get(place, 0) > config.pop_inflight_message_threshold
+            config.enable_pop_message_threshold
+            and self._counts.get(group_queue, 0) > config.pop_inflight_message_threshold
         )
 
-    def count(self, place: Place) -> int:
+    def count(self, group_queue: GroupQueue) -> int:
         """Return the number of messages in flight of a topic, group and queue."""
-        return self._counts.get(place, 0)
+        return self._counts.get(group_queue, 0)
 
-    def popped(self, place: Place, number: int) -> None:
+    def add(self, group_queue: GroupQueue, number: int) -> None:
         """Add popped messages to the count."""
-        count = self._counts.get(place)
+        count = self._counts.get(group_queue)
         if count is None:
-            self._names.add(place[0], place[1], place)
+            self._names.add(group_queue[0], group_queue[1], group_queue)
             count = 0
-        self._counts[place] = count + number
+        self._counts[group_queue] = count + number
 
-    def done(self, place: Place, pop_time: int, number: int = 1) -> None:
+    def subtract(self, group_queue: GroupQueue, pop_time: int, number: int = 1) -> None:
         """Subtract acknowledged or revived messages; those popped before the broker started were never counted."""
-        count = self._counts.get(place)
+        count = self._counts.get(group_queue)
         if pop_time < self._start_ms or not count:
             return
-        stopped = self.stops(place)
-        self._counts[place] = max(count - number, 0)
-        if stopped and not self.stops(place):
-            self._released(*place)
+        exceeded = self.exceeds_threshold(group_queue)
+        self._counts[group_queue] = max(count - number, 0)
+        if exceeded and not self.exceeds_threshold(group_queue):
+            self._on_below_threshold(*group_queue)
 
-    def clear(self, place: Place) -> None:
+    def clear(self, group_queue: GroupQueue) -> None:
         """Set the count to zero, as an offset reset and an ordered pop do."""
-        if place in self._counts:
-            self._counts[place] = 0
+        if group_queue in self._counts:
+            self._counts[group_queue] = 0
 
-    def forget_topic(self, topic: str) -> None:
+    def delete_topic(self, topic: str) -> None:
         """Delete the counts of a deleted topic."""
-        self._forget(self._names.of_topic(topic))
+        self._delete(self._names.of_topic(topic))
 
-    def forget_group(self, group: str) -> None:
+    def delete_group(self, group: str) -> None:
         """Delete the counts of a deleted group."""
-        self._forget(self._names.of_group(group))
+        self._delete(self._names.of_group(group))
 
-    def _forget(self, places: Iterable[Place]) -> None:
-        for place in places:
-            del self._counts[place]
-            self._names.discard(place[0], place[1], place)
+    def _delete(self, group_queues: Iterable[GroupQueue]) -> None:
+        for group_queue in group_queues:
+            del self._counts[group_queue]
+            self._names.discard(group_queue[0], group_queue[1], group_queue)

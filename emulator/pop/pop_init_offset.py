@@ -4,23 +4,23 @@ Source: PopMessageProcessor.getInitOffset (5.3.3).
 """
 
 from ..config import BrokerConfig
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..message.names import is_retry
 from ..operations.consume import INIT_MIN
 from ..store.message_store import MessageStore
-from .consumer_order_info import Orders
+from .consumer_order_info import OrderInfoTable
 
 
-class PopPositions:
+class PopInitOffsets:
     """Start offsets, which are committed as soon as they are determined."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, offsets: Offsets, orders: Orders) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore, offsets: OffsetTable, orders: OrderInfoTable) -> None:
         self._config = config
         self._store = store
         self._offsets = offsets
         self._orders = orders
 
-    def begin(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
+    def init_offset(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
         """Determine and commit the start offset of a new group."""
         offset = self._first_offset(topic, queue_id, init_mode)
         self._offsets.commit(group, topic, queue_id, offset)

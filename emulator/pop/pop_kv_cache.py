@@ -12,13 +12,13 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from ..config import BrokerConfig
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..kernel.scheduler import Scheduler
-from ..kernel.timer_per_instant import Agenda
-from .consumer_order_info import Place
+from ..kernel.timer_per_instant import TimerPerInstant
+from .consumer_order_info import GroupQueue
 from .pop_kv_records import PopRecord
 
-LOOK_MS = 1000
+SCAN_INTERVAL_MS = 1000
 
 
 class _Queue:
@@ -40,7 +40,7 @@ class _Queue:
         return self._offsets[0] if self._offsets else -1
 
 
-class PopCache:
+class PopKvCache:
     """Records in memory; `revive` is called with due records, `store` with those that stayed long enough."""
 
     def __init__(
@@ -48,7 +48,7 @@ class PopCache:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        offsets: Offsets,
+        offsets: OffsetTable,
         revive: Callable[[PopRecord], object],
         store: Callable[[list[PopRecord]], None],
     ) -> None:
@@ -58,10 +58,10 @@ class PopCache:
         self._revive = revive
         self._store = store
         self._start_ms = scheduler.now_ms
-        self._queues: dict[Place, _Queue] = {}
+        self._queues: dict[GroupQueue, _Queue] = {}
         self._count = 0
-        self._leaving: Agenda[tuple[Place, int]] = Agenda(scheduler, "pop cache", self._leave)
-        self._moving: Agenda[Place] = Agenda(scheduler, "pop cache", self._move)
+        self._leaving: TimerPerInstant[tuple[GroupQueue, int]] = TimerPerInstant(scheduler, "pop cache", self._leave)
+        self._moving: TimerPerInstant[GroupQueue] = TimerPerInstant(scheduler, "pop cache", self._move)
 
     def __len__(self) -> int:
         """Return the number of records in memory."""
@@ -73,55 +73,55 @@ class PopCache:
         if self._count > config.pop_ck_max_buffer_size:
             return False
         for record in records:
-            queue = self._queues.setdefault(record.place, _Queue())
+            queue = self._queues.setdefault(record.group_queue, _Queue())
             self._count += record.offset not in queue.records
             queue.put(record)
             leaves_ms = min(record.visible_ms, record.pop_time + config.pop_ck_stay_buffer_time)
-            self._leaving.add((record.place, record.offset), self._look_at(leaves_ms))
-            self._moving.add(record.place, self._look_at(self._scheduler.now_ms + 1))
+            self._leaving.add((record.group_queue, record.offset), self._next_scan_ms(leaves_ms))
+            self._moving.add(record.group_queue, self._next_scan_ms(self._scheduler.now_ms + 1))
         return True
 
-    def delete(self, place: Place, offset: int) -> bool:
+    def delete(self, group_queue: GroupQueue, offset: int) -> bool:
         """Acknowledge a message. Returns False if there is no record of this offset."""
-        if self._take(place, offset) is None:
+        if self._take(group_queue, offset) is None:
             return False
-        self._leaving.discard((place, offset))
-        self._moving.add(place, self._look_at(self._scheduler.now_ms + 1))
+        self._leaving.discard((group_queue, offset))
+        self._moving.add(group_queue, self._next_scan_ms(self._scheduler.now_ms + 1))
         return True
 
-    def first_offset(self, place: Place) -> int:
+    def first_offset(self, group_queue: GroupQueue) -> int:
         """Return the first offset of a queue in memory, or -1 if there is none."""
-        queue = self._queues.get(place)
+        queue = self._queues.get(group_queue)
         return -1 if queue is None else queue.first()
 
-    def clear(self, place: Place) -> None:
+    def clear(self, group_queue: GroupQueue) -> None:
         """Delete the records of a queue, as an offset reset does."""
-        queue = self._queues.pop(place, None)
+        queue = self._queues.pop(group_queue, None)
         if queue is not None:
             self._count -= len(queue.records)
             for offset in queue.records:
-                self._leaving.discard((place, offset))
-            self._moving.discard(place)
+                self._leaving.discard((group_queue, offset))
+            self._moving.discard(group_queue)
 
-    def _take(self, place: Place, offset: int) -> PopRecord | None:
-        queue = self._queues.get(place)
+    def _take(self, group_queue: GroupQueue, offset: int) -> PopRecord | None:
+        queue = self._queues.get(group_queue)
         record = queue.records.pop(offset, None) if queue is not None else None
         if queue is None or record is None:
             return None
         self._count -= 1
         if not queue.records:
-            del self._queues[place]
+            del self._queues[group_queue]
         return record
 
-    def _look_at(self, instant_ms: int) -> int:
+    def _next_scan_ms(self, instant_ms: int) -> int:
         """Return the time of the first scan at or after a time, always later than now (ms since the epoch)."""
         instant_ms = max(instant_ms, self._scheduler.now_ms + 1)
-        return instant_ms + (self._start_ms - instant_ms) % LOOK_MS
+        return instant_ms + (self._start_ms - instant_ms) % SCAN_INTERVAL_MS
 
-    def _leave(self, items: list[tuple[Place, int]]) -> None:
+    def _leave(self, items: list[tuple[GroupQueue, int]]) -> None:
         stay = []
-        for place, offset in sorted(items):
-            record = self._take(place, offset)
+        for group_queue, offset in sorted(items):
+            record = self._take(group_queue, offset)
             if record is None:
                 continue
             if record.visible_ms <= self._scheduler.now_ms:
@@ -129,11 +129,11 @@ class PopCache:
             else:
                 stay.append(record)
         self._store(stay)
-        self._move(list(dict.fromkeys(place for place, _ in items)))
+        self._move(list(dict.fromkeys(group_queue for group_queue, _ in items)))
 
-    def _move(self, places: list[Place]) -> None:
-        for place in places:
-            first = self.first_offset(place)
+    def _move(self, group_queues: list[GroupQueue]) -> None:
+        for group_queue in group_queues:
+            first = self.first_offset(group_queue)
             if first >= 0:
-                topic, group, queue_id = place
+                topic, group, queue_id = group_queue
                 self._offsets.commit(group, topic, queue_id, first)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from ..kernel.java_numbers import long_sum
 from ..kernel.scheduler import Scheduler
-from ..kernel.timer_per_instant import Agenda
-from .consumer_order_info import Place
+from ..kernel.timer_per_instant import TimerPerInstant
+from .consumer_order_info import GroupQueue
 
-LOOK_MS = 500
-LATE_MS = 50
-LOOK_BACK_MS = 3000
+SCAN_INTERVAL_MS = 500
+SCAN_DELAY_MS = 50
+SCAN_OVERLAP_MS = 3000
 
 RecordKey = tuple[int, bytes, int, int]
 """Visible time, `group@topic@`, queue id and offset: the order in which records become due."""
@@ -40,7 +40,7 @@ class PopRecord:
         return long_sum(self.pop_time, self.invisible_ms)
 
     @property
-    def place(self) -> Place:
+    def group_queue(self) -> GroupQueue:
         """Topic, group and queue id of the record."""
         return (self.topic, self.group, self.queue_id)
 
@@ -50,7 +50,7 @@ class PopRecord:
 
 
 class PopRecords:
-    """The record table, which survives restarts of its broker; the `Looks` of each run finds due records."""
+    """The record table, which survives restarts of its broker; the `DueRecordScan` of each run finds due records."""
 
     def __init__(self) -> None:
         self.table: dict[RecordKey, PopRecord] = {}
@@ -64,7 +64,7 @@ class PopRecords:
         return len(self.table)
 
 
-class Looks:
+class DueRecordScan:
     """Scans for due records in one run of a broker.
 
     Passes each to `revive`, which returns the record to write instead, or None.
@@ -77,25 +77,25 @@ class Looks:
         self._start_ms = scheduler.now_ms
         self._records = records
         self._revive = revive
-        self._agenda: Agenda[RecordKey] = Agenda(scheduler, "pop records", self._look)
+        self._due: TimerPerInstant[RecordKey] = TimerPerInstant(scheduler, "pop records", self._scan_due)
         for key in records.table:
             if key[0] >= 0:  # upstream scans from 0
-                self._expect(key)
+                self._schedule(key)
 
     def write(self, records: Iterable[PopRecord]) -> None:
         """Store records, replacing any with the same key."""
         now = self._scheduler.now_ms
-        last_look_ms = now - (now - self._start_ms) % LOOK_MS
+        last_scan_ms = now - (now - self._start_ms) % SCAN_INTERVAL_MS
         for record in records:
             key = record.key()
             self._records.table[key] = record
-            if record.visible_ms >= last_look_ms - LATE_MS - LOOK_BACK_MS:
-                self._expect(key)
+            if record.visible_ms >= last_scan_ms - SCAN_DELAY_MS - SCAN_OVERLAP_MS:
+                self._schedule(key)
 
     def delete(self, key: RecordKey) -> None:
         """Delete a record, if it exists."""
         if self._records.table.pop(key, None) is not None:
-            self._agenda.discard(key)
+            self._due.discard(key)
 
     def take_all(self) -> list[PopRecord]:
         """Remove and return all records, in the order of their keys."""
@@ -105,11 +105,11 @@ class Looks:
             self.delete(record.key())
         return taken
 
-    def _expect(self, key: RecordKey) -> None:
-        earliest_ms = max(key[0] + LATE_MS + 1, self._scheduler.now_ms)
-        self._agenda.add(key, earliest_ms + (self._start_ms - earliest_ms) % LOOK_MS)
+    def _schedule(self, key: RecordKey) -> None:
+        earliest_ms = max(key[0] + SCAN_DELAY_MS + 1, self._scheduler.now_ms)
+        self._due.add(key, earliest_ms + (self._start_ms - earliest_ms) % SCAN_INTERVAL_MS)
 
-    def _look(self, keys: list[RecordKey]) -> None:
+    def _scan_due(self, keys: list[RecordKey]) -> None:
         again = []
         for key in sorted(keys):
             retried = self._revive(self._records.table.pop(key))

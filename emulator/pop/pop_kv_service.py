@@ -12,7 +12,7 @@ one; the emulator keeps it.
 """
 
 from ..config import BrokerConfig
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -22,19 +22,19 @@ from ..operations.consume import PoppedMessage, PullStatus
 from ..operations.topics import TopicConfig
 from ..pull.queue_reader import QueueReader, Read
 from ..store.message_store import MessageStore
-from .consumer_order_info import Orders
-from .pop_batch import READ_AGAIN, Batch, reconsume_times_of, with_receipt
-from .pop_init_offset import PopPositions
-from .pop_kv_cache import PopCache
-from .pop_kv_records import Looks, PopRecord, PopRecords
-from .pop_retry_writer import Redelivery
+from .consumer_order_info import OrderInfoTable
+from .pop_batch import READ_AGAIN, PopBatch, reconsume_times_of, with_receipt
+from .pop_init_offset import PopInitOffsets
+from .pop_kv_cache import PopKvCache
+from .pop_kv_records import DueRecordScan, PopRecord, PopRecords
+from .pop_retry_writer import PopRetryWriter
 
 PREFER_RETRY_INTERVAL = 5
 BACK_OFF_S = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 """Seconds added to the invisible time after each failed redelivery of a message."""
 
 
-class PopConsumer:
+class PopKvService:
     """Pops, acknowledges and redelivers messages by records."""
 
     def __init__(  # noqa: PLR0913 - reads, records and redelivers by itself
@@ -43,37 +43,37 @@ class PopConsumer:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        offsets: Offsets,
-        positions: PopPositions,
+        offsets: OffsetTable,
+        init_offsets: PopInitOffsets,
         reader: QueueReader,
-        orders: Orders,
+        orders: OrderInfoTable,
         records: PopRecords,
-        redelivery: Redelivery,
+        retry_writer: PopRetryWriter,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._offsets = offsets
-        self._positions = positions
+        self._init_offsets = init_offsets
         self._reader = reader
         self._orders = orders
-        self._redelivery = redelivery
-        self._turns: dict[tuple[str, str], int] = {}
-        self._looks = Looks(scheduler, records, self._revive)
-        self._cache: PopCache | None = None
+        self._retry_writer = retry_writer
+        self._request_counts: dict[tuple[str, str], int] = {}
+        self._scan = DueRecordScan(scheduler, records, self._revive)
+        self._cache: PopKvCache | None = None
         if config.enable_pop_buffer_merge:
-            self._cache = PopCache(
-                config=config, scheduler=scheduler, offsets=offsets, revive=self._revive, store=self._looks.write
+            self._cache = PopKvCache(
+                config=config, scheduler=scheduler, offsets=offsets, revive=self._revive, store=self._scan.write
             )
 
     # pops
 
-    def collect(self, batch: Batch, topic: TopicConfig) -> None:
+    def collect(self, batch: PopBatch, topic: TopicConfig) -> None:
         """Read the queues of a pop into its batch and write the records."""
         operation = batch.operation
         name, order = topic.topic_name, operation.order
-        turn = self._turns.get((operation.consumer_group, name), 0)
-        self._turns[operation.consumer_group, name] = turn + 1
+        turn = self._request_counts.get((operation.consumer_group, name), 0)
+        self._request_counts[operation.consumer_group, name] = turn + 1
         retry_first = turn % PREFER_RETRY_INTERVAL == 0
         found: list[tuple[int, list[PopRecord]]] = []
         if retry_first and not order:
@@ -88,11 +88,11 @@ class PopConsumer:
         if found and not order:
             out = [record for _, records in found for record in records]
             if self._cache is None or not self._config.enable_pop_buffer_merge or not self._cache.write(out):
-                self._looks.write(out)
+                self._scan.write(out)
             if self._config.pop_response_return_actual_retry_topic:
                 self._add_receipts(batch, found, out)
 
-    def _collect_retry(self, batch: Batch) -> list[tuple[int, list[PopRecord]]]:
+    def _collect_retry(self, batch: PopBatch) -> list[tuple[int, list[PopRecord]]]:
         config, operation = self._config, batch.operation
         found = []
         for wanted, digit in (
@@ -104,52 +104,54 @@ class PopConsumer:
                 found += self._collect_queue(batch, name, 0, digit)
         return found
 
-    def _collect_queue(self, batch: Batch, topic: str, queue_id: int, digit: int) -> list[tuple[int, list[PopRecord]]]:
+    def _collect_queue(
+        self, batch: PopBatch, topic: str, queue_id: int, digit: int
+    ) -> list[tuple[int, list[PopRecord]]]:
         """Read one queue; return its records with the index of their first message in the batch (at most one pair)."""
         operation = batch.operation
         group = operation.consumer_group
-        place = (topic, group, queue_id)
-        if operation.order and self._orders.blocks(place, operation.attempt_id, operation.invisible_ms):
+        group_queue = (topic, group, queue_id)
+        if operation.order and self._orders.blocks(group_queue, operation.attempt_id, operation.invisible_ms):
             return []
-        if batch.room <= 0:
-            batch.rest += self._store.max_offset(topic, queue_id) - self._offsets.query(group, topic, queue_id)
+        if batch.free_slots <= 0:
+            batch.rest_num += self._store.max_offset(topic, queue_id) - self._offsets.query(group, topic, queue_id)
             return []
-        offset = self._position(place, operation.init_mode)
+        offset = self._read_offset(group_queue, operation.init_mode)
         read = batch.read(self._reader, topic, queue_id, offset)
         if read.status in READ_AGAIN:
             self._offsets.commit(group, topic, queue_id, read.next_offset)
             read = batch.read(self._reader, topic, queue_id, read.next_offset)
         found = []
         if read.status is PullStatus.FOUND:
-            found = [(len(batch.messages), self._hand_out(batch, topic, queue_id, digit, offset, read))]
+            found = [(len(batch.messages), self._deliver(batch, topic, queue_id, digit, offset, read))]
         if operation.order:
             self._offsets.commit(group, topic, queue_id, offset if found else read.next_offset)
         else:
-            self._offsets.note_pull(group, topic, queue_id, read.next_offset)
-            held = -1 if self._cache is None else self._cache.first_offset(place)
-            self._offsets.commit(group, topic, queue_id, offset if held < 0 else held)
+            self._offsets.set_pull_offset(group, topic, queue_id, read.next_offset)
+            buffered_offset = -1 if self._cache is None else self._cache.first_offset(group_queue)
+            self._offsets.commit(group, topic, queue_id, offset if buffered_offset < 0 else buffered_offset)
         return found
 
-    def _position(self, place: tuple[str, str, int], init_mode: int) -> int:
-        topic, group, queue_id = place
-        offset = self._offsets.pulled(group, topic, queue_id)
+    def _read_offset(self, group_queue: tuple[str, str, int], init_mode: int) -> int:
+        topic, group, queue_id = group_queue
+        offset = self._offsets.pull_offset(group, topic, queue_id)
         if offset < 0:
             offset = self._offsets.query(group, topic, queue_id)
         if offset < 0:
-            offset = self._positions.begin(topic, group, queue_id, init_mode)
-        reset = self._positions.take_reset(topic, group, queue_id)
+            offset = self._init_offsets.init_offset(topic, group, queue_id, init_mode)
+        reset = self._init_offsets.take_reset(topic, group, queue_id)
         if reset is None:
             return offset
-        self.clear(place)
+        self.clear(group_queue)
         return reset
 
-    def _hand_out(  # noqa: PLR0917 - once per queue of a pop; keywords would cost time
-        self, batch: Batch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read
+    def _deliver(  # noqa: PLR0917 - once per queue of a pop; keywords would cost time
+        self, batch: PopBatch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read
     ) -> list[PopRecord]:
         operation = batch.operation
         group = operation.consumer_group
         if operation.order:
-            entries = self._orders.take(
+            entries = self._orders.record_batch(
                 (topic, group, queue_id),
                 batch.pop_time,
                 operation.invisible_ms,
@@ -157,8 +159,8 @@ class PopConsumer:
                 attempt_id=operation.attempt_id,
             )
             batch.counts += [f"{digit} {entry}" for entry in entries]
-        batch.describe(queue_id, digit, start_offset, read)
-        batch.rest += read.max_offset - read.next_offset
+        batch.add_header_info(queue_id, digit, start_offset, read)
+        batch.rest_num += read.max_offset - read.next_offset
         for record, offset, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
             times = reconsume_times_of(record)
             batch.messages.append(PoppedMessage(record, digit, queue_id, offset, start_offset, physical, times))
@@ -166,7 +168,7 @@ class PopConsumer:
             PopRecord(batch.pop_time, group, topic, queue_id, operation.invisible_ms, offset) for offset in read.offsets
         ]
 
-    def _add_receipts(self, batch: Batch, found: list[tuple[int, list[PopRecord]]], out: list[PopRecord]) -> None:
+    def _add_receipts(self, batch: PopBatch, found: list[tuple[int, list[PopRecord]]], out: list[PopRecord]) -> None:
         """Set the receipt handles of retry messages as the property POP_CK.
 
         Upstream takes the retry queue from the message of the same index, and the start offset from the queue id.
@@ -195,22 +197,22 @@ class PopConsumer:
     def acknowledge(self, record: PopRecord) -> None:
         """Delete the record of a message in flight; a missing record is not an error."""
         cache = self._cache if self._config.enable_pop_buffer_merge else None
-        if cache is None or not cache.delete(record.place, record.offset):
-            self._looks.delete(record.key())
+        if cache is None or not cache.delete(record.group_queue, record.offset):
+            self._scan.delete(record.key())
 
     def change(self, old: PopRecord, new: PopRecord) -> None:
         """Change when a message becomes visible; the new record is stored, never kept only in memory."""
         self.acknowledge(old)
-        self._looks.write([new])
+        self._scan.write([new])
 
     def take_all(self) -> list[PopRecord]:
         """Remove and return all stored records, in the order of their keys; those only in memory stay."""
-        return self._looks.take_all()
+        return self._scan.take_all()
 
-    def clear(self, place: tuple[str, str, int]) -> None:
+    def clear(self, group_queue: tuple[str, str, int]) -> None:
         """Delete the in-memory records of a queue, as an offset reset does."""
         if self._cache is not None:
-            self._cache.clear(place)
+            self._cache.clear(group_queue)
 
     # redelivery
 
@@ -219,7 +221,7 @@ class PopConsumer:
 
         Returns None on success and after the last attempt.
         """
-        if self._redelivery.put(record.topic, record.group, record.queue_id, record.offset, pop_time=record.pop_time):
+        if self._retry_writer.put(record.topic, record.group, record.queue_id, record.offset, pop_time=record.pop_time):
             return None
         if record.attempts >= self._config.pop_revive_max_attempt_times:
             return None
@@ -235,7 +237,7 @@ class PopConsumer:
         )
 
 
-def not_initialised() -> EngineError:
+def not_initialized() -> EngineError:
     """Return the error for a KV variant that is enabled but not initialized (upstream: null pointer exception)."""
     return EngineError(
         ResponseCode.SYSTEM_ERROR,

@@ -22,7 +22,7 @@ from ..operations.consume import Notification, PopMessage
 Waiting = TypeVar("Waiting", PopMessage, Notification)
 
 
-class Park(Enum):
+class ParkOutcome(Enum):
     """Outcome of parking a request."""
 
     WAITING = "waiting"
@@ -31,19 +31,19 @@ class Park(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Polling(Generic[Waiting]):
-    """One waiting request; `turn` orders all requests by deadline and then by arrival."""
+class PollingRequest(Generic[Waiting]):
+    """One waiting request; `order_key` orders all requests by deadline and then by arrival."""
 
     call: Call
     operation: Waiting
     message_filter: MessageFilter | None
-    turn: tuple[int, int]
+    order_key: tuple[int, int]
     channel_id: str
     resume: Callable[[Call, Waiting], None]
     timer: Timer | None = None
 
 
-class PopPolling(Generic[Waiting]):
+class PopLongPolling(Generic[Waiting]):
     """Waiting requests by topic, then by (group, queue id), the earliest deadline first."""
 
     def __init__(
@@ -60,8 +60,8 @@ class PopPolling(Generic[Waiting]):
         self._gate = gate
         self._kind = kind
         self._newest_first = newest_first
-        self._waiting: dict[str, dict[tuple[str, int], list[Polling[Waiting]]]] = {}
-        self._by_channel: dict[str, dict[Polling[Waiting], tuple[str, tuple[str, int]]]] = {}
+        self._waiting: dict[str, dict[tuple[str, int], list[PollingRequest[Waiting]]]] = {}
+        self._by_channel: dict[str, dict[PollingRequest[Waiting], tuple[str, tuple[str, int]]]] = {}
         self._parked = 0
         self.total = 0
 
@@ -73,32 +73,34 @@ class PopPolling(Generic[Waiting]):
         born_ms: int,
         *,
         resume: Callable[[Call, Waiting], None],
-    ) -> Park:
+    ) -> ParkOutcome:
         """Park a request until `born_ms` + its poll time, if there is time left and room; `resume` retries it.
 
         If that sum overflows a long, the deadline has passed, as upstream.
         """
         deadline = long_sum(born_ms, operation.poll_ms)
         if operation.poll_ms <= 0 or deadline <= self._scheduler.now_ms:
-            return Park.TIMED_OUT
+            return ParkOutcome.TIMED_OUT
         config = self._config
-        topic, place = operation.topic, (operation.consumer_group, max(operation.queue_id, -1))
-        waiting = self._waiting.setdefault(topic, {}).setdefault(place, [])
+        topic, key = operation.topic, (operation.consumer_group, max(operation.queue_id, -1))
+        waiting = self._waiting.setdefault(topic, {}).setdefault(key, [])
         if self.total >= config.max_pop_polling_size or len(waiting) > config.pop_polling_size:
-            return Park.FULL
+            return ParkOutcome.FULL
         self._parked += 1
-        polling = Polling(call, operation, message_filter, (deadline, self._parked), call.channel.channel_id, resume)
-        polling.timer = self._scheduler.call_at(
-            deadline, lambda: self._time_over(topic, place, polling), self._kind, f"{place[0]}@{topic}@{place[1]}"
+        polling = PollingRequest(
+            call, operation, message_filter, (deadline, self._parked), call.channel.channel_id, resume
         )
-        waiting.insert(bisect_left(waiting, polling.turn, key=_turn), polling)
-        self._by_channel.setdefault(polling.channel_id, {})[polling] = (topic, place)
+        polling.timer = self._scheduler.call_at(
+            deadline, lambda: self._on_timeout(topic, key, polling), self._kind, f"{key[0]}@{topic}@{key[1]}"
+        )
+        waiting.insert(bisect_left(waiting, polling.order_key, key=_order_key), polling)
+        self._by_channel.setdefault(polling.channel_id, {})[polling] = (topic, key)
         self.total += 1
-        return Park.WAITING
+        return ParkOutcome.WAITING
 
-    def waiting(self) -> Iterator[Polling[Waiting]]:
+    def waiting(self) -> Iterator[PollingRequest[Waiting]]:
         """Return the waiting requests, in no particular order."""
-        return (polling for places in self._waiting.values() for each in places.values() for polling in each)
+        return (polling for by_key in self._waiting.values() for each in by_key.values() for polling in each)
 
     def is_awaited(self) -> bool:
         """Return True if any request waits for messages."""
@@ -114,13 +116,13 @@ class PopPolling(Generic[Waiting]):
             return
         if is_pop_retry_v2(topic):
             topic = normal_topic_of_v2(topic)
-        places = self._waiting.get(topic)
-        if not places:
+        by_key = self._waiting.get(topic)
+        if not by_key:
             return
         interval = self._config.pop_long_polling_force_notify_interval
         # Upstream counts by the offset after the message.
         forced = interval > 0 and (offset + 1) % interval == 0
-        for group, waited_queue in list(places):
+        for group, waited_queue in list(by_key):
             if waited_queue in (-1, queue_id):
                 self._wake_one(topic, (group, waited_queue), tags_code, properties, forced=forced)
 
@@ -132,51 +134,51 @@ class PopPolling(Generic[Waiting]):
         `only` selects the requests that may be woken. The request that causes the wake-up is answered first, even if it
         was itself just woken.
         """
-        for place in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
-            if place in self._waiting.get(topic, {}):
-                self._gate.run_after_reply(partial(self._wake_any, topic, place, only))
+        for key in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
+            if key in self._waiting.get(topic, {}):
+                self._gate.run_after_reply(partial(self._wake_any, topic, key, only))
 
-    def _wake_any(self, topic: str, place: tuple[str, int], only: Callable[[Waiting], bool]) -> None:
-        waiting = self._waiting.get(topic, {}).get(place, [])
+    def _wake_any(self, topic: str, key: tuple[str, int], only: Callable[[Waiting], bool]) -> None:
+        waiting = self._waiting.get(topic, {}).get(key, [])
         for polling in list(reversed(waiting) if self._newest_first else waiting):
             if not polling.call.active:
-                self._remove(topic, place, polling)
+                self._remove(topic, key, polling)
             elif only(polling.operation):
-                self._end(topic, place, polling)
+                self._end(topic, key, polling)
                 return
 
     def _wake_one(
-        self, topic: str, place: tuple[str, int], tags_code: int, properties: Mapping[str, str], *, forced: bool
+        self, topic: str, key: tuple[str, int], tags_code: int, properties: Mapping[str, str], *, forced: bool
     ) -> None:
-        waiting = self._waiting.get(topic, {}).get(place, [])
+        waiting = self._waiting.get(topic, {}).get(key, [])
         while waiting:
             polling = waiting[-1 if self._newest_first else 0]
             if not polling.call.active:
-                self._remove(topic, place, polling)
+                self._remove(topic, key, polling)
                 continue
             wanted = polling.message_filter
-            if forced or wanted is None or (wanted.matches_code(tags_code) and wanted.matches_properties(properties)):
-                self._end(topic, place, polling)
+            if forced or wanted is None or (wanted.may_match_tag(tags_code) and wanted.matches_properties(properties)):
+                self._end(topic, key, polling)
             return  # upstream tries only one request, and puts it back if its filter does not match
 
-    def _time_over(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
+    def _on_timeout(self, topic: str, key: tuple[str, int], polling: PollingRequest[Waiting]) -> None:
         """End a wait; if that is before its deadline, shorten the poll time so that the request does not wait again."""
-        waited_ms = self._scheduler.now_ms - (polling.turn[0] - polling.operation.poll_ms)
+        waited_ms = self._scheduler.now_ms - (polling.order_key[0] - polling.operation.poll_ms)
         if waited_ms < polling.operation.poll_ms:
             polling.operation = replace(polling.operation, poll_ms=max(waited_ms, 0))
-        self._end(topic, place, polling)
+        self._end(topic, key, polling)
 
-    def _end(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> None:
-        if self._remove(topic, place, polling) and polling.call.active:
+    def _end(self, topic: str, key: tuple[str, int], polling: PollingRequest[Waiting]) -> None:
+        if self._remove(topic, key, polling) and polling.call.active:
             # The resumed request may find messages and wake others, so it runs after the current one.
             self._gate.run(partial(polling.resume, polling.call, polling.operation))
 
-    def _remove(self, topic: str, place: tuple[str, int], polling: Polling[Waiting]) -> bool:
-        places = self._waiting.get(topic)
-        waiting = places.get(place) if places is not None else None
-        if places is None or waiting is None:
+    def _remove(self, topic: str, key: tuple[str, int], polling: PollingRequest[Waiting]) -> bool:
+        by_key = self._waiting.get(topic)
+        waiting = by_key.get(key) if by_key is not None else None
+        if by_key is None or waiting is None:
             return False
-        index = bisect_left(waiting, polling.turn, key=_turn)
+        index = bisect_left(waiting, polling.order_key, key=_order_key)
         if index == len(waiting) or waiting[index] is not polling:
             return False
         del waiting[index]
@@ -188,8 +190,8 @@ class PopPolling(Generic[Waiting]):
         if polling.timer is not None:
             polling.timer.cancel()
         if not waiting:
-            del places[place]
-            if not places:
+            del by_key[key]
+            if not by_key:
                 del self._waiting[topic]
         return True
 
@@ -197,12 +199,12 @@ class PopPolling(Generic[Waiting]):
         """Return the number of requests that wait for a topic, group and queue id."""
         return len(self._waiting.get(topic, {}).get((group, max(queue_id, -1)), ()))
 
-    def end_inactive(self, channel_id: str) -> None:
+    def drop_inactive(self, channel_id: str) -> None:
         """Remove the waiting requests of a channel whose client no longer waits for a response."""
-        for polling, (topic, place) in list(self._by_channel.get(channel_id, {}).items()):
+        for polling, (topic, key) in list(self._by_channel.get(channel_id, {}).items()):
             if not polling.call.active:
-                self._remove(topic, place, polling)
+                self._remove(topic, key, polling)
 
 
-def _turn(polling: Polling[Any]) -> tuple[int, int]:
-    return polling.turn
+def _order_key(polling: PollingRequest[Any]) -> tuple[int, int]:
+    return polling.order_key

@@ -21,10 +21,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..config import BrokerConfig
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..kernel.scheduler import Scheduler, Timer
 from .check_point import Ack, CheckPoint, MergeKey, ReviveLog
-from .consumer_order_info import Place
+from .consumer_order_info import GroupQueue
 
 SCAN_MS = 5
 ACK_MARGIN_MS = 1500
@@ -34,7 +34,7 @@ Exists = Callable[[str, str], bool]
 
 
 @dataclass(slots=True, eq=False)
-class Step:
+class OffsetStep:
     """One pending advance of a group's offset to `next_offset`.
 
     The offset moves once this step and all steps before it are `done`. `point` is None for a step without a check point
@@ -48,14 +48,14 @@ class Step:
     timer: Timer | None = None
 
 
-class PopBuffer:
+class PopMergeBuffer:
     """Check points in memory, and the group offsets that wait for them.
 
     `exists` is called with a topic and a group and returns True if both exist.
     """
 
     def __init__(
-        self, *, config: BrokerConfig, scheduler: Scheduler, offsets: Offsets, log: ReviveLog, exists: Exists
+        self, *, config: BrokerConfig, scheduler: Scheduler, offsets: OffsetTable, log: ReviveLog, exists: Exists
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -63,13 +63,13 @@ class PopBuffer:
         self._log = log
         self._exists = exists
         self._start_ms = scheduler.now_ms
-        self._held: dict[MergeKey, Step] = {}
-        self._steps: dict[Place, deque[Step]] = {}
-        self._finished: list[Step] = []
+        self._buffered: dict[MergeKey, OffsetStep] = {}
+        self._steps: dict[GroupQueue, deque[OffsetStep]] = {}
+        self._finished: list[OffsetStep] = []
 
     def __len__(self) -> int:
         """Return the number of check points in memory."""
-        return len(self._held)
+        return len(self._buffered)
 
     # pops
 
@@ -79,54 +79,54 @@ class PopBuffer:
         Returns False if there is a check point with the same key; then its messages must not be delivered.
         """
         key = point.merge_key()
-        if key in self._held:
+        if key in self._buffered:
             return False
-        place = (point.topic, point.group, point.queue_id)
-        if not self._takes(point, place):
+        group_queue = (point.topic, point.group, point.queue_id)
+        if not self._may_buffer(point, group_queue):
             if self._log.write_check_point(point, revive_qid):
-                self.step(place, next_offset)
+                self.advance_offset(group_queue, next_offset)
                 return True
             # The timer rejects an invisible time this long. The check point is stored once the timer accepts it; until
             # then the offset waits.
-            step = self._held[key] = Step(next_offset, point, revive_qid)
-            self._steps.setdefault(place, deque()).append(step)
+            step = self._buffered[key] = OffsetStep(next_offset, point, revive_qid)
+            self._steps.setdefault(group_queue, deque()).append(step)
             self._flush_at(step, self._stored_later(point))
             return True
-        step = self._held[key] = Step(next_offset, point, revive_qid)
-        self._steps.setdefault(place, deque()).append(step)
+        step = self._buffered[key] = OffsetStep(next_offset, point, revive_qid)
+        self._steps.setdefault(group_queue, deque()).append(step)
         config = self._config
-        leaves_ms = min(
+        flush_ms = min(
             point.revive_ms - config.pop_ck_stay_buffer_time_out, point.pop_time + config.pop_ck_stay_buffer_time
         )
-        self._flush_at(step, leaves_ms + 1)
+        self._flush_at(step, flush_ms + 1)
         return True
 
-    def _takes(self, point: CheckPoint, place: Place) -> bool:
+    def _may_buffer(self, point: CheckPoint, group_queue: GroupQueue) -> bool:
         config = self._config
         return (
             config.enable_pop_buffer_merge
             and point.revive_ms - self._scheduler.now_ms >= config.pop_ck_stay_buffer_time_out + ACK_MARGIN_MS
-            and len(self._held) <= config.pop_ck_max_buffer_size
-            and len(self._steps.get(place, ())) < config.pop_ck_offset_max_queue_size
+            and len(self._buffered) <= config.pop_ck_max_buffer_size
+            and len(self._steps.get(group_queue, ())) < config.pop_ck_offset_max_queue_size
         )
 
-    def step(self, place: Place, next_offset: int) -> None:
+    def advance_offset(self, group_queue: GroupQueue, next_offset: int) -> None:
         """Advance the offset, after the steps that are pending."""
-        steps = self._steps.get(place)
+        steps = self._steps.get(group_queue)
         if steps:
-            steps.append(Step(next_offset, done=True))
+            steps.append(OffsetStep(next_offset, done=True))
         else:
-            topic, group, queue_id = place
+            topic, group, queue_id = group_queue
             self._offsets.commit(group, topic, queue_id, next_offset)
 
-    def beyond(self, place: Place, offset: int) -> int:
+    def next_read_offset(self, group_queue: GroupQueue, offset: int) -> int:
         """Return the offset at which the next pop reads: after the buffered check points, or the committed `offset`."""
-        steps = self._steps.get(place) if self._steps else None
+        steps = self._steps.get(group_queue) if self._steps else None
         return max(steps[-1].next_offset, offset) if steps else offset
 
-    def clear(self, place: Place) -> None:
+    def clear(self, group_queue: GroupQueue) -> None:
         """Delete the pending steps of a queue, as an offset reset does; check points in memory leave as usual."""
-        self._steps.pop(place, None)
+        self._steps.pop(group_queue, None)
 
     # acknowledgements
 
@@ -135,9 +135,9 @@ class PopBuffer:
 
         An offset that does not belong to the check point is ignored.
         """
-        if not self._held or not self._config.enable_pop_buffer_merge:
+        if not self._buffered or not self._config.enable_pop_buffer_merge:
             return False
-        step = self._held.get(ack.merge_key())
+        step = self._buffered.get(ack.merge_key())
         if step is None or step.point is None:
             return False
         config, point, now = self._config, step.point, self._scheduler.now_ms
@@ -163,23 +163,23 @@ class PopBuffer:
     def _remove_finished(self) -> None:
         finished, self._finished = self._finished, []
         for step in finished:
-            self._leave(step)
+            self._remove(step)
 
-    def _flush_at(self, step: Step, due_ms: int) -> None:
+    def _flush_at(self, step: OffsetStep, due_ms: int) -> None:
         assert step.point is not None
         if step.timer is not None:
             step.timer.cancel()
         owner = f"{step.point.group}@{step.point.topic}@{step.point.queue_id}"
         step.timer = self._scheduler.call_at(self._scan_at(due_ms), lambda: self._flush(step), "pop buffer", owner)
 
-    def _flush(self, step: Step) -> None:
+    def _flush(self, step: OffsetStep) -> None:
         """Store a check point and the acknowledgements that the buffer has for it."""
         point = step.point
         assert point is not None
         if point.unacknowledged() and not self._store(point, step.revive_qid):
             self._flush_at(step, self._stored_later(point))
             return
-        self._leave(step)
+        self._remove(step)
 
     def _stored_later(self, point: CheckPoint) -> int:
         takes_ms = point.revive_ms - self._config.timer_max_delay_sec * 1000
@@ -207,10 +207,10 @@ class PopBuffer:
 
     def drain(self) -> None:
         """Store all check points, as a graceful shutdown does."""
-        for step in list(self._held.values()):
+        for step in list(self._buffered.values()):
             self._flush(step)
 
-    def _leave(self, step: Step) -> None:
+    def _remove(self, step: OffsetStep) -> None:
         """Remove a done or stored check point; advance the offset over it and the finished steps after it."""
         point = step.point
         if step.done or point is None:
@@ -218,9 +218,9 @@ class PopBuffer:
         step.done = True
         if step.timer is not None:
             step.timer.cancel()
-        del self._held[point.merge_key()]
-        place = (point.topic, point.group, point.queue_id)
-        steps = self._steps.get(place)
+        del self._buffered[point.merge_key()]
+        group_queue = (point.topic, point.group, point.queue_id)
+        steps = self._steps.get(group_queue)
         if steps is None:
             return
         while steps and steps[0].done:
@@ -228,4 +228,4 @@ class PopBuffer:
             if self._exists(point.topic, point.group):
                 self._offsets.commit(point.group, point.topic, point.queue_id, next_offset)
         if not steps:
-            del self._steps[place]
+            del self._steps[group_queue]

@@ -10,28 +10,28 @@ from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message, Stored
+from ..message.message import MessageToStore, StoredPosition
 from ..message.names import is_retry, pop_retry_topic
 from ..schedule.delay_levels import delay_level
 
-Redelivered = Callable[[str, str], None]
+OnRedelivered = Callable[[str, str], None]
 
 
-class Redelivery:
-    """Stores the copies of one broker; `redelivered` is called with topic and group of each."""
+class PopRetryWriter:
+    """Stores the copies of one broker; `on_redelivered` is called with topic and group of each."""
 
     def __init__(
         self,
         *,
         config: BrokerConfig,
         tables: BrokerTables,
-        redelivered: Redelivered,
+        on_redelivered: OnRedelivered,
     ) -> None:
         self._config = config
         self._store = tables.store
         self._topics = tables.topics
         self._offsets = tables.offsets
-        self._redelivered = redelivered
+        self._on_redelivered = on_redelivered
 
     def put(self, topic: str, group: str, queue_id: int, offset: int, *, pop_time: int) -> bool:
         """Store a copy of one message. Returns False if it cannot be stored; a deleted message counts as done."""
@@ -47,7 +47,7 @@ class Redelivery:
             self._topics.create_internal(target, 1)
         if self._offsets.query(group, target, 0) < 0:
             self._offsets.commit(group, target, 0, 0)
-        message = Message(
+        message = MessageToStore(
             target,
             0,
             record.body,
@@ -60,16 +60,16 @@ class Redelivery:
         )
         if not self._stored(message):
             return False
-        self._redelivered(topic, group)
+        self._on_redelivered(topic, group)
         return True
 
-    def _stored(self, message: Message) -> bool:
+    def _stored(self, message: MessageToStore) -> bool:
         try:
             delay_level(message.properties)
         except EngineError:
             # A batch can contain a delay level that is not a number, which a single send rejects. Redelivering it at
             # once is better than never.
-            put: Callable[[Message], Stored] = self._store.append
+            put: Callable[[MessageToStore], StoredPosition] = self._store.append
         else:
             put = self._store.put
         try:

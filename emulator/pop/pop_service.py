@@ -5,7 +5,7 @@ Source: PopMessageProcessor (5.3.3).
 
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..filter.message_filter import (
     SQL92,
@@ -20,7 +20,7 @@ from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum
-from ..kernel.random_streams import Stream
+from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import stored_record as records
@@ -33,13 +33,13 @@ from ..pull.queue_reader import QueueReader, Read
 from ..store.refusals import illegal_capacity, illegal_queue_id
 from ..topic.topic_table import PERM_READ
 from .check_point import CheckPoint
-from .consumer_order_info import Orders
-from .pop_batch import READ_AGAIN, Batch, reconsume_times_of, with_receipt
-from .pop_inflight_counter import PopInFlight
-from .pop_init_offset import PopPositions
-from .pop_kv_service import PopConsumer, not_initialised
-from .pop_long_polling import Park, PopPolling
-from .pop_merge_buffer import PopBuffer
+from .consumer_order_info import OrderInfoTable
+from .pop_batch import READ_AGAIN, PopBatch, reconsume_times_of, with_receipt
+from .pop_inflight_counter import PopInflightCounter
+from .pop_init_offset import PopInitOffsets
+from .pop_kv_service import PopKvService, not_initialized
+from .pop_long_polling import ParkOutcome, PopLongPolling
+from .pop_merge_buffer import PopMergeBuffer
 from .pop_wake_ups import WakeUps
 
 MAX_MESSAGES = 32
@@ -55,33 +55,33 @@ class PopService:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
-        chance: Stream,
+        random: RandomStream,
         tables: BrokerTables,
-        clients: Clients,
-        positions: PopPositions,
+        clients: ClientRegistry,
+        init_offsets: PopInitOffsets,
         reader: QueueReader,
-        orders: Orders,
-        buffer: PopBuffer,
-        in_flight: PopInFlight,
-        consumer: PopConsumer | None,
+        orders: OrderInfoTable,
+        buffer: PopMergeBuffer,
+        in_flight: PopInflightCounter,
+        kv_service: PopKvService | None,
         complete: Complete,
-        polling: PopPolling[PopMessage],
+        polling: PopLongPolling[PopMessage],
         wake_ups: WakeUps,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._chance = chance
+        self._random = random
         self._store = tables.store
         self._topics = tables.topics
         self._groups = tables.groups
         self._clients = clients
         self._offsets = tables.offsets
-        self._positions = positions
+        self._init_offsets = init_offsets
         self._reader = reader
         self._orders = orders
         self._buffer = buffer
         self._in_flight = in_flight
-        self._consumer = consumer
+        self._kv_service = kv_service
         self._complete = complete
         self._wake_ups = wake_ups
         self._revive_turn = -1
@@ -167,20 +167,20 @@ class PopService:
         batch = self._collect(operation, topic, message_filter)
         # One read examines a limited number of units. A pop that may wait reads again at once while messages remain.
         waits = operation.max_msg_nums > 0 and self._scheduler.now_ms < long_sum(operation.born_ms, operation.poll_ms)
-        while waits and batch.rest > 0 and not batch.messages:
+        while waits and batch.rest_num > 0 and not batch.messages:
             before = self._read_so_far(operation, topic)
             batch = self._collect(operation, topic, message_filter)
             if self._read_so_far(operation, topic) == before:
                 break  # the remaining messages are withheld; upstream keeps reading until they are not
         if batch.messages:
-            if batch.rest > 0:
+            if batch.rest_num > 0:
                 self._wake_ups.wake_next(operation.topic, operation.consumer_group, operation.queue_id)
-            self._reader.given(operation.topic, operation.consumer_group, operation.queue_id)
+            self._reader.count_delivery(operation.topic, operation.consumer_group, operation.queue_id)
             return self._result(ResponseCode.SUCCESS, batch, "FOUND")
         parked = self.polling.park(call, operation, message_filter, operation.born_ms, resume=self._retry)
-        if parked is Park.WAITING:
+        if parked is ParkOutcome.WAITING:
             return PARKED
-        code = ResponseCode.POLLING_FULL if parked is Park.FULL else ResponseCode.POLLING_TIMEOUT
+        code = ResponseCode.POLLING_FULL if parked is ParkOutcome.FULL else ResponseCode.POLLING_TIMEOUT
         return self._result(code, batch, "NO_MESSAGE_IN_QUEUE")
 
     def _read_so_far(self, operation: PopMessage, topic: TopicConfig) -> list[tuple[int, int]]:
@@ -188,26 +188,26 @@ class PopService:
         group, name = operation.consumer_group, topic.topic_name
         return [
             (
-                self._buffer.beyond((name, group, queue_id), self._offsets.query(group, name, queue_id)),
-                self._offsets.pulled(group, name, queue_id),
+                self._buffer.next_read_offset((name, group, queue_id), self._offsets.query(group, name, queue_id)),
+                self._offsets.pull_offset(group, name, queue_id),
             )
             for queue_id in range(topic.read_queue_nums)
         ]
 
-    def _collect(self, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None) -> Batch:
+    def _collect(self, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None) -> PopBatch:
         """Read the queues in upstream's order: the retry topic first with a certain probability, else last."""
         config = self._config
         if operation.max_msg_nums < 0:
             raise illegal_capacity(operation.max_msg_nums)
         if config.pop_consumer_kv_service_enable:
             return self._collect_records(operation, topic, message_filter)
-        draw = self._chance.below(100)
+        draw = self._random.below(100)
         if operation.order:
             revive_qid = ORDER_REVIVE_QUEUE
         else:
             self._revive_turn += 1
             revive_qid = self._revive_turn % config.revive_queue_num
-        batch = Batch(operation, message_filter, self._scheduler.now_ms, revive_qid)
+        batch = PopBatch(operation, message_filter, self._scheduler.now_ms, revive_qid)
         retry_first = draw < config.pop_from_retry_probability and not operation.order
         if retry_first:
             self._collect_retry(batch, draw)
@@ -217,21 +217,21 @@ class PopService:
                 self._collect_queue(batch, topic.topic_name, (draw + step) % topic.read_queue_nums, digit)
         else:
             self._collect_queue(batch, topic.topic_name, operation.queue_id, digit)
-        if not retry_first and not operation.order and batch.room > 0:
+        if not retry_first and not operation.order and batch.free_slots > 0:
             self._collect_retry(batch, draw)
         return batch
 
     def _collect_records(
         self, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None
-    ) -> Batch:
-        if self._consumer is None:
-            raise not_initialised()
+    ) -> PopBatch:
+        if self._kv_service is None:
+            raise not_initialized()
         revive_qid = ORDER_REVIVE_QUEUE if operation.order else 0
-        batch = Batch(operation, message_filter, self._scheduler.now_ms, revive_qid)
-        self._consumer.collect(batch, topic)
+        batch = PopBatch(operation, message_filter, self._scheduler.now_ms, revive_qid)
+        self._kv_service.collect(batch, topic)
         return batch
 
-    def _collect_retry(self, batch: Batch, draw: int) -> None:
+    def _collect_retry(self, batch: PopBatch, draw: int) -> None:
         config, operation = self._config, batch.operation
         v2 = config.enable_retry_topic_v2
         if v2 and config.retrieve_message_from_pop_retry_topic_v1 and draw % 2 == 0:
@@ -244,52 +244,52 @@ class PopService:
         for step in range(retry.read_queue_nums):
             self._collect_queue(batch, name, (draw + step) % retry.read_queue_nums, digit)
 
-    def _collect_queue(self, batch: Batch, topic: str, queue_id: int, digit: int) -> None:
+    def _collect_queue(self, batch: PopBatch, topic: str, queue_id: int, digit: int) -> None:
         operation = batch.operation
         group = operation.consumer_group
-        offset = self._position(topic, group, queue_id, operation.init_mode)
-        place = (topic, group, queue_id)
-        if self._in_flight.stops(place):
-            batch.rest += max(self._store.max_offset(topic, queue_id) - offset, 0)
+        offset = self._read_offset(topic, group, queue_id, operation.init_mode)
+        group_queue = (topic, group, queue_id)
+        if self._in_flight.exceeds_threshold(group_queue):
+            batch.rest_num += max(self._store.max_offset(topic, queue_id) - offset, 0)
             return
         if operation.order:
-            if self._orders.blocks(place, operation.attempt_id, operation.invisible_ms):
+            if self._orders.blocks(group_queue, operation.attempt_id, operation.invisible_ms):
                 return
-            self._in_flight.clear(place)
-        if batch.room <= 0:
-            batch.rest += max(self._store.max_offset(topic, queue_id) - offset, 0)
+            self._in_flight.clear(group_queue)
+        if batch.free_slots <= 0:
+            batch.rest_num += max(self._store.max_offset(topic, queue_id) - offset, 0)
             return
         read = batch.read(self._reader, topic, queue_id, offset)
         if read.status in READ_AGAIN:
             self._offsets.commit(group, topic, queue_id, read.next_offset)
             read = batch.read(self._reader, topic, queue_id, read.next_offset)
         if read.status is PullStatus.FOUND:
-            self._hand_out(batch, topic, queue_id, digit, offset, read)
+            self._deliver(batch, topic, queue_id, digit, offset, read)
         elif read.status in _PROGRESSED and operation.order:
             self._offsets.commit(group, topic, queue_id, read.next_offset)
         elif read.status in _PROGRESSED:
-            self._buffer.step(place, read.next_offset)
-        batch.rest += max(read.max_offset - read.next_offset, 0)
+            self._buffer.advance_offset(group_queue, read.next_offset)
+        batch.rest_num += max(read.max_offset - read.next_offset, 0)
 
-    def _position(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
+    def _read_offset(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
         """Return the offset at which the group reads next.
 
         A pending offset reset is applied; the start offset of a new group is committed.
         """
-        reset = self._positions.take_reset(topic, group, queue_id)
+        reset = self._init_offsets.take_reset(topic, group, queue_id)
         if reset is not None:
             self._buffer.clear((topic, group, queue_id))
             return reset
         offset = self._offsets.query(group, topic, queue_id)
         if offset < 0:
-            offset = self._positions.begin(topic, group, queue_id, init_mode)
-        return self._buffer.beyond((topic, group, queue_id), offset)
+            offset = self._init_offsets.init_offset(topic, group, queue_id, init_mode)
+        return self._buffer.next_read_offset((topic, group, queue_id), offset)
 
-    def _hand_out(self, batch: Batch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read) -> None:  # noqa: PLR0917 - once per queue of a pop; keywords would cost time
+    def _deliver(self, batch: PopBatch, topic: str, queue_id: int, digit: int, start_offset: int, read: Read) -> None:  # noqa: PLR0917 - once per queue of a pop; keywords would cost time
         operation = batch.operation
         group = operation.consumer_group
         if operation.order:
-            entries = self._orders.take(
+            entries = self._orders.record_batch(
                 (topic, group, queue_id),
                 batch.pop_time,
                 operation.invisible_ms,
@@ -309,11 +309,11 @@ class PopService:
                 self._config.broker_name,
                 [offset - start_offset for offset in read.offsets],
             )
-            self._store.stats.by_name.was_checked(operation.topic, group, self._scheduler.now_ms)
+            self._store.stats.by_name.count_check_point(operation.topic, group, self._scheduler.now_ms)
             if not self._buffer.add(point, batch.revive_qid, read.next_offset):
                 return  # without a check point the messages are not delivered and the offset stays
-        self._in_flight.popped((topic, group, queue_id), len(read.offsets))
-        batch.describe(queue_id, digit, start_offset, read)
+        self._in_flight.add((topic, group, queue_id), len(read.offsets))
+        batch.add_header_info(queue_id, digit, start_offset, read)
         for record, offset, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
             reconsume_times = reconsume_times_of(record)
             if topic != operation.topic and not self._config.pop_response_return_actual_retry_topic:
@@ -332,14 +332,14 @@ class PopService:
                 PoppedMessage(record, digit, queue_id, offset, start_offset, physical, reconsume_times)
             )
 
-    def _result(self, code: ResponseCode, batch: Batch, remark: str) -> PopResult:
+    def _result(self, code: ResponseCode, batch: PopBatch, remark: str) -> PopResult:
         operation, records_only = batch.operation, self._config.pop_consumer_kv_service_enable
         return PopResult(
             code,
             batch.pop_time,
             operation.invisible_ms,
             batch.revive_qid,
-            batch.rest,
+            batch.rest_num,
             batch.messages,
             ";".join(batch.starts),
             ";".join(batch.offsets),

@@ -6,20 +6,20 @@ Source: PopLongPollingService.notifyMessageArriving and its callers (5.3.3).
 from ..config import EmulationConfig
 from ..message import names
 from ..operations.consume import Notification, PopMessage
-from .pop_long_polling import PopPolling
+from .pop_long_polling import PopLongPolling
 
 
 class WakeUps:
     """The wake-ups of one run of a broker."""
 
     def __init__(
-        self, emulation: EmulationConfig, pops: PopPolling[PopMessage], notifications: PopPolling[Notification]
+        self, emulation: EmulationConfig, pops: PopLongPolling[PopMessage], notifications: PopLongPolling[Notification]
     ) -> None:
         self._emulation = emulation
         self._pops = pops
         self._notifications = notifications
 
-    def order_freed(self, topic: str, group: str, queue_id: int) -> None:
+    def order_unblocked(self, topic: str, group: str, queue_id: int) -> None:
         """Wake requests for a queue whose ordered batch no longer blocks it."""
         self._pops.wake(topic, group, queue_id)
         self._notifications.wake(topic, group, queue_id)
@@ -29,7 +29,7 @@ class WakeUps:
         self._pops.wake(topic, group, queue_id)
         self._notifications.wake(topic, group, queue_id, lambda waiting: waiting.for_pop)
 
-    def queue_released(self, topic: str, group: str, queue_id: int) -> None:
+    def queue_below_threshold(self, topic: str, group: str, queue_id: int) -> None:
         """Wake the next pop of a queue that no longer has too many messages in flight."""
         if names.is_retry(topic):
             topic, queue_id = names.topic_of_pop_retry(topic, group), -1

@@ -21,12 +21,12 @@ from ..message import stored_record as records
 from ..message.names import REVIVE_GROUP, is_retry
 from ..store.consume_queue import ConsumeQueue
 from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
-from .pop_inflight_counter import PopInFlight
-from .pop_retry_writer import Redelivery
+from .pop_inflight_counter import PopInflightCounter
+from .pop_retry_writer import PopRetryWriter
 
 SLACK_MS = 2000
 STALE_MS = 3000
-LOOK_MS = 100
+POLL_INTERVAL_MS = 100
 
 
 class ReviveQueue:
@@ -42,7 +42,7 @@ class ReviveQueue:
         self.timer: Timer | None = None
         self._newest_ms = 0
 
-    def saw(self, readable_ms: int) -> None:
+    def advance_clock(self, readable_ms: int) -> None:
         """Advance the clock to the deliver time of a check point, or of an acknowledgement that matched one."""
         self._newest_ms = max(self._newest_ms, readable_ms)
 
@@ -77,8 +77,8 @@ class ReviveService:
         scheduler: Scheduler,
         tables: BrokerTables,
         log: ReviveLog,
-        redelivery: Redelivery,
-        in_flight: PopInFlight,
+        retry_writer: PopRetryWriter,
+        in_flight: PopInflightCounter,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -87,14 +87,14 @@ class ReviveService:
         self._groups = tables.groups
         self._offsets = tables.offsets
         self._log = log
-        self._redelivery = redelivery
+        self._retry_writer = retry_writer
         self._in_flight = in_flight
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
         for stored in list(tables.store.queues_of(log.topic)):
-            self._read_again(stored)
+            self._read_after_restart(stored)
 
-    def _read_again(self, stored: ConsumeQueue) -> None:
+    def _read_after_restart(self, stored: ConsumeQueue) -> None:
         """Read a revive queue after a restart, from the last check point that is known to be decided."""
         decided = self._offsets.query(REVIVE_GROUP, self._log.topic, stored.queue_id)
         for offset in range(max(decided + 1, stored.min_offset), stored.max_offset):
@@ -128,8 +128,8 @@ class ReviveService:
                 return
         except ValueError:
             return
-        queue.saw(readable_ms)
-        self._look_later(queue)
+        queue.advance_clock(readable_ms)
+        self._schedule_poll(queue)
 
     def undecided(self) -> Iterator[tuple[int, CheckPoint]]:
         """Yield (time of its decision, check point) for the undecided ones, queue by queue.
@@ -150,19 +150,19 @@ class ReviveService:
             point.acknowledge(offset)
         return True
 
-    def _look_later(self, queue: ReviveQueue) -> None:
+    def _schedule_poll(self, queue: ReviveQueue) -> None:
         """Set the timer of a queue to the time at which its first check point will be decided, as far as known."""
         decided_ms = queue.decided_ms(self._scheduler.now_ms)
         if decided_ms is None:
             return
-        due_ms = self._start_ms - (self._start_ms - decided_ms) // LOOK_MS * LOOK_MS
+        due_ms = self._start_ms - (self._start_ms - decided_ms) // POLL_INTERVAL_MS * POLL_INTERVAL_MS
         if queue.timer is not None:
             if queue.timer.due_ms == due_ms:
                 return
             queue.timer.cancel()
-        queue.timer = self._scheduler.call_at(due_ms, lambda: self._look(queue), "revive", f"queue {queue.queue_id}")
+        queue.timer = self._scheduler.call_at(due_ms, lambda: self._poll(queue), "revive", f"queue {queue.queue_id}")
 
-    def _look(self, queue: ReviveQueue) -> None:
+    def _poll(self, queue: ReviveQueue) -> None:
         queue.timer = None
         for point in queue.take_decided(self._scheduler.now_ms):
             self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, point.revive_offset)
@@ -170,17 +170,17 @@ class ReviveService:
                 continue
             if self._groups.find_or_create(point.group) is None:
                 continue
-            self._bring_back(queue, point)
-        self._look_later(queue)
+            self._redeliver(queue, point)
+        self._schedule_poll(queue)
 
-    def _bring_back(self, queue: ReviveQueue, point: CheckPoint) -> None:
+    def _redeliver(self, queue: ReviveQueue, point: CheckPoint) -> None:
         """Store copies of the unacknowledged messages; one that cannot be stored gets its own check point."""
         for offset in point.unacknowledged():
             # A forged handle may name another broker, whose messages cannot be read here.
             is_ours = point.broker_name == self._config.broker_name
-            if is_ours and self._redelivery.put(
+            if is_ours and self._retry_writer.put(
                 point.topic, point.group, point.queue_id, offset, pop_time=point.pop_time
             ):
-                self._in_flight.done((point.topic, point.group, point.queue_id), point.pop_time)
+                self._in_flight.subtract((point.topic, point.group, point.queue_id), point.pop_time)
             elif not (self._config.skip_when_ck_re_put_reach_max_times and point.is_last_attempt):
-                self._log.write_check_point(point.again(offset), queue.queue_id)
+                self._log.write_check_point(point.retry_of(offset), queue.queue_id)

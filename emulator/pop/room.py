@@ -4,23 +4,23 @@ from dataclasses import dataclass
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
-from ..assembly.listeners import Arrival, Listeners
+from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
 from ..operations.consume import Notification, PopMessage
 from ..pull.queue_reader import QueueReader
 from .ack_service import AckService
 from .check_point import ReviveLog
-from .consumer_order_info import Orders
+from .consumer_order_info import OrderInfoTable
 from .notification_service import NotificationService
-from .pop_inflight_counter import PopInFlight
-from .pop_init_offset import PopPositions
+from .pop_inflight_counter import PopInflightCounter
+from .pop_init_offset import PopInitOffsets
 from .pop_kv_records import PopRecords
-from .pop_kv_service import PopConsumer
-from .pop_long_polling import PopPolling
-from .pop_merge_buffer import PopBuffer
-from .pop_retry_writer import Redelivery
+from .pop_kv_service import PopKvService
+from .pop_long_polling import PopLongPolling
+from .pop_merge_buffer import PopMergeBuffer
+from .pop_retry_writer import PopRetryWriter
 from .pop_service import PopService
 from .pop_wake_ups import WakeUps
 from .revive_service import ReviveService
@@ -33,59 +33,61 @@ class PopRoom(Room):
     pops: PopService
     notifications: NotificationService
     revive: ReviveService
-    orders: Orders
-    in_flight: PopInFlight
-    buffer: PopBuffer
-    consumer: PopConsumer | None
+    orders: OrderInfoTable
+    in_flight: PopInflightCounter
+    buffer: PopMergeBuffer
+    kv_service: PopKvService | None
     """The KV variant, if it is configured."""
 
 
 def build(
-    context: BrokerContext, tables: BrokerTables, *, records: PopRecords, clients: Clients, reader: QueueReader
+    context: BrokerContext, tables: BrokerTables, *, records: PopRecords, clients: ClientRegistry, reader: QueueReader
 ) -> PopRoom:
     """Build the room."""
     config, clock, gate = context.config, context.clock, context.gate
     store, topics, groups, offsets = tables.store, tables.topics, tables.groups, tables.offsets
-    waiting_pops: PopPolling[PopMessage] = PopPolling(config, clock, gate, "pop")
-    waiting_notifications: PopPolling[Notification] = PopPolling(config, clock, gate, "notification", newest_first=True)
+    waiting_pops: PopLongPolling[PopMessage] = PopLongPolling(config, clock, gate, "pop")
+    waiting_notifications: PopLongPolling[Notification] = PopLongPolling(
+        config, clock, gate, "notification", newest_first=True
+    )
     wake_ups = WakeUps(context.emulation, waiting_pops, waiting_notifications)
-    orders = Orders(config, clock, wake_ups.order_freed)
-    in_flight = PopInFlight(config, clock, wake_ups.queue_released)
+    orders = OrderInfoTable(config, clock, wake_ups.order_unblocked)
+    in_flight = PopInflightCounter(config, clock, wake_ups.queue_below_threshold)
     revive_log = ReviveLog(config.broker_cluster_name, store)
-    buffer = PopBuffer(
+    buffer = PopMergeBuffer(
         config=config,
         scheduler=clock,
         offsets=offsets,
         log=revive_log,
         exists=lambda topic, group: topics.find(topic) is not None and groups.find(group) is not None,
     )
-    positions = PopPositions(config, store, offsets, orders)
-    redelivery = Redelivery(config=config, tables=tables, redelivered=wake_ups.redelivered)
-    consumer: PopConsumer | None = None
+    init_offsets = PopInitOffsets(config, store, offsets, orders)
+    retry_writer = PopRetryWriter(config=config, tables=tables, on_redelivered=wake_ups.redelivered)
+    kv_service: PopKvService | None = None
     if config.pop_consumer_kv_service_init:
-        consumer = PopConsumer(
+        kv_service = PopKvService(
             config=config,
             scheduler=clock,
             store=store,
             offsets=offsets,
-            positions=positions,
+            init_offsets=init_offsets,
             reader=reader,
             orders=orders,
             records=records,
-            redelivery=redelivery,
+            retry_writer=retry_writer,
         )
     pops = PopService(
         config=config,
         scheduler=clock,
-        chance=context.stream("pop"),
+        random=context.stream("pop"),
         tables=tables,
         clients=clients,
-        positions=positions,
+        init_offsets=init_offsets,
         reader=reader,
         orders=orders,
         buffer=buffer,
         in_flight=in_flight,
-        consumer=consumer,
+        kv_service=kv_service,
         complete=context.complete,
         polling=waiting_pops,
         wake_ups=wake_ups,
@@ -93,7 +95,7 @@ def build(
     notifications = NotificationService(
         config=config,
         scheduler=clock,
-        chance=context.stream("notification"),
+        random=context.stream("notification"),
         tables=tables,
         reader=reader,
         orders=orders,
@@ -110,15 +112,15 @@ def build(
         log=revive_log,
         buffer=buffer,
         in_flight=in_flight,
-        consumer=consumer,
-        freed=wake_ups.order_freed,
+        kv_service=kv_service,
+        wake_pops=wake_ups.order_unblocked,
     )
     revive = ReviveService(
         config=config,
-        scheduler=context.duties,
+        scheduler=context.master_clock,
         tables=tables,
         log=revive_log,
-        redelivery=redelivery,
+        retry_writer=retry_writer,
         in_flight=in_flight,
     )
     return PopRoom(
@@ -128,15 +130,15 @@ def build(
         orders=orders,
         in_flight=in_flight,
         buffer=buffer,
-        consumer=consumer,
+        kv_service=kv_service,
         handlers=handlers_of(pops, notifications, acks),
         listeners=Listeners(
             arrivals=[
-                Arrival(waiting_pops.arrived, waiting_pops.is_awaited),
-                Arrival(waiting_notifications.arrived, waiting_notifications.is_awaited),
+                ArrivalListener(waiting_pops.arrived, waiting_pops.is_awaited),
+                ArrivalListener(waiting_notifications.arrived, waiting_notifications.is_awaited),
             ],
             watchers={revive_log.topic: revive.arrived},
-            channel_closed=[waiting_pops.end_inactive, waiting_notifications.end_inactive],
+            channel_closed=[waiting_pops.drop_inactive, waiting_notifications.drop_inactive],
         ),
         durables={"orders": orders},
     )

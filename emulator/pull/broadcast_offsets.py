@@ -6,10 +6,10 @@ the group name with the suffix `@broadcast`. Source: BroadcastOffsetManager (5.3
 
 from dataclasses import field
 
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..group.offset_table import Offsets
+from ..group.offset_table import OffsetTable
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
@@ -30,7 +30,9 @@ class _Reader:
 class BroadcastOffsets:
     """The broadcasting clients of one broker, by topic and group."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler, clients: Clients, offsets: Offsets) -> None:
+    def __init__(
+        self, config: BrokerConfig, scheduler: Scheduler, clients: ClientRegistry, offsets: OffsetTable
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._clients = clients
@@ -38,7 +40,7 @@ class BroadcastOffsets:
         self._start_ms = scheduler.now_ms
         self._readers: dict[tuple[str, str], dict[str, _Reader]] = {}
 
-    def pulled(self, call: Call, operation: PullMessage, code: ResponseCode, next_offset: int) -> None:
+    def record_pull(self, call: Call, operation: PullMessage, code: ResponseCode, next_offset: int) -> None:
         """Record a pull that was answered or parked: its client has consumed all messages before the offset."""
         group = self._clients.consumers.get(operation.consumer_group)
         if group is None or group.message_model != BROADCASTING or group.consume_type != PASSIVELY:

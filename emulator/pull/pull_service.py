@@ -5,7 +5,7 @@ Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
 
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig, EmulationConfig
 from ..filter.filter_table import RetryFilter
 from ..filter.message_filter import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
@@ -30,9 +30,9 @@ from ..operations.groups import GroupConfig
 from ..store.refusals import illegal_queue_id, refuse_on_slave
 from ..topic.topic_table import PERM_READ
 from .broadcast_offsets import BroadcastOffsets
-from .pull_request_hold import PullHold
+from .pull_request_hold import PullRequestHold
 from .queue_reader import QueueReader, Read
-from .suggested_broker import Suggestions
+from .suggested_broker import BrokerSuggestions
 
 _CODES = {
     PullStatus.FOUND: ResponseCode.SUCCESS,
@@ -56,7 +56,7 @@ class PullService:
         emulation: EmulationConfig,
         scheduler: Scheduler,
         tables: BrokerTables,
-        clients: Clients,
+        clients: ClientRegistry,
         reader: QueueReader,
         complete: Complete,
     ) -> None:
@@ -68,9 +68,9 @@ class PullService:
         self._reader = reader
         self._complete = complete
         self._emulation = emulation
-        self._suggestions = Suggestions(config, reader)
+        self._suggestions = BrokerSuggestions(config, reader)
         self._broadcasts = BroadcastOffsets(config, scheduler, clients, tables.offsets)
-        self.hold = PullHold(scheduler, self._check_interval_ms, self._resume)
+        self.hold = PullRequestHold(scheduler, self._check_interval_ms, self._resume)
 
     @handles(PullMessage)
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
@@ -94,7 +94,7 @@ class PullService:
             self._offsets.commit(operation.consumer_group, operation.topic, operation.queue_id, operation.commit_offset)
         behind = self._suggestions.is_far_behind(operation, read)
         code = self._suggestions.code(self._code(operation, read))
-        self._broadcasts.pulled(call, operation, code, read.next_offset)
+        self._broadcasts.record_pull(call, operation, code, read.next_offset)
         if code is ResponseCode.PULL_NOT_FOUND and operation.sys_flag & FLAG_SUSPEND:
             return self._wait(call, operation, message_filter)
         return self._result(code, read, topic_sys_flag, group, behind)
@@ -226,9 +226,9 @@ class PullService:
             operation.consumer_group,
         )
         if read.records:
-            self._reader.given(operation.topic, operation.consumer_group, operation.queue_id)
+            self._reader.count_delivery(operation.topic, operation.consumer_group, operation.queue_id)
         read.next_offset = self._suggestions.next_offset(operation, read)
-        self._offsets.note_pull(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)
+        self._offsets.set_pull_offset(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)
         return read
 
     @staticmethod

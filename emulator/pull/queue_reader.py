@@ -12,11 +12,11 @@ from ..filter.message_filter import MessageFilter
 from ..kernel.value_class import value
 from ..message import stored_record as records
 from ..operations.consume import PullStatus
-from ..store.compaction import CompactedQueue, Compaction, moved
+from ..store.compaction import CompactedQueue, Compaction, with_position
 from ..store.consume_queue import BatchConsumeQueue, ConsumeQueue
 from ..store.message_store import MessageStore
-from ..topic.topic_table import Topics
-from .slow_group_guard import SlowReaders
+from ..topic.topic_table import TopicTable
+from .slow_group_guard import SlowGroupGuard
 
 _UNIT_BYTES = 20
 _TRANSFER_BYTES_MAX = 128 * 1024 * 1024
@@ -54,7 +54,7 @@ class _Found:
         self._physical_offsets.append(physical_offset)
         self.size += len(record)
 
-    def hand_over(self, read: Read) -> None:
+    def move_to(self, read: Read) -> None:
         read.records, read.size = self.records, self.size
         read.offsets, read.physical_offsets = self._offsets, self._physical_offsets
 
@@ -67,12 +67,12 @@ class QueueReader:
         *,
         config: BrokerConfig,
         store: MessageStore,
-        topics: Topics,
+        topics: TopicTable,
         compaction: Compaction,
-        slow_readers: SlowReaders,
+        slow_group_guard: SlowGroupGuard,
     ) -> None:
         self._config = config
-        self._slow_readers = slow_readers
+        self._slow_group_guard = slow_group_guard
         self._store = store
         self._compaction = compaction
         self._compacted: Collection[str] = topics.compacted
@@ -83,7 +83,7 @@ class QueueReader:
         """Return the first stored and the next offset of a queue, without reading it."""
         queue = self._store.queues.get((topic, queue_id))
         if queue is None:
-            self._store.want(topic, queue_id)
+            self._store.note_empty_read(topic, queue_id)
             return 0, 0
         if self._is_compacted(topic):
             log = self._compaction.of(queue)
@@ -107,18 +107,18 @@ class QueueReader:
         """
         queue = self._store.queues.get((topic, queue_id))
         if queue is None:
-            self._store.want(topic, queue_id)
+            self._store.note_empty_read(topic, queue_id)
             read = Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
         elif self._special and self._is_compacted(topic):
             read = self._read_compacted(queue, offset, max_count)
         else:
             read = self._read_queue(queue, offset, max_count, message_filter, group)
-        self._store.stats.read(topic, group, len(read.records), read.size, self._store.now_ms)
+        self._store.stats.count_read(topic, group, len(read.records), read.size, self._store.now_ms)
         return read
 
-    def given(self, topic: str, group: str, queue_id: int) -> None:
+    def count_delivery(self, topic: str, group: str, queue_id: int) -> None:
         """Count a request for a queue (-1: any) that returned messages."""
-        self._store.stats.by_name.was_given(topic, group, queue_id)
+        self._store.stats.by_name.note_read_queue(topic, group, queue_id)
 
     def _is_compacted(self, topic: str) -> bool:
         return topic in self._compacted and self._config.enable_compaction
@@ -132,10 +132,10 @@ class QueueReader:
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
         if offset < low:
             return Read(PullStatus.OFFSET_TOO_SMALL, low, low, high)
-        noted = bool(group) and self._slow_readers.watched
+        noted = bool(group) and self._slow_group_guard.enabled
         if offset == high:
             if noted:
-                self._slow_readers.note(group, topic, queue_id, 0)
+                self._slow_group_guard.record(group, topic, queue_id, 0)
             return Read(PullStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
         if offset > high:
             return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
@@ -153,8 +153,8 @@ class QueueReader:
         if read.records:
             read.status = PullStatus.FOUND
         if noted:
-            behind = self.left_behind(topic, queue_id, read.next_offset - 1)
-            self._slow_readers.note(group, topic, queue_id, behind)
+            behind = self.lag_bytes(topic, queue_id, read.next_offset - 1)
+            self._slow_group_guard.record(group, topic, queue_id, behind)
         return read
 
     def _bounds(self, max_count: int) -> tuple[int, int]:
@@ -174,18 +174,22 @@ class QueueReader:
             return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high if low else 0, low, high)
         if low == high:
             return Read(PullStatus.OFFSET_TOO_SMALL, low, low, high)
-        return self._take_left(queue, log, Read(PullStatus.FOUND, max(offset, low), low, high), max_count)
+        return self._take_remaining(queue, log, Read(PullStatus.FOUND, max(offset, low), low, high), max_count)
 
-    def _take_left(self, queue: ConsumeQueue, log: CompactedQueue, read: Read, max_count: int) -> Read:
+    def _take_remaining(self, queue: ConsumeQueue, log: CompactedQueue, read: Read, max_count: int) -> Read:
         count_max, bytes_max = self._bounds(max_count)
         found = _Found()
-        for entry in log.left(read.next_offset, count_max):
+        for entry in log.remaining(read.next_offset, count_max):
             physical_offset, size, _ = queue.unit(entry.offset)
             if found.records and found.size + size > bytes_max:
                 break
-            found.add(moved(self._store.log.read(physical_offset, size), entry.place), entry.offset, physical_offset)
+            found.add(
+                with_position(self._store.log.read(physical_offset, size), entry.position),
+                entry.offset,
+                physical_offset,
+            )
             read.next_offset = entry.offset + 1
-        found.hand_over(read)
+        found.move_to(read)
         return read
 
     def _take(self, queue: ConsumeQueue, read: Read, first: int, stop: int, bytes_max: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
@@ -197,9 +201,9 @@ class QueueReader:
             stop = first + max(within, 1)
             sizes = queue.sizes[first:stop]
             total = sum(sizes)
-        places = queue.physical[first:stop]
-        read.records, read.size = self._store.log.read_ascending(places, sizes, total), total
-        read.offsets, read.physical_offsets = range(queue.first + first, queue.first + stop), places
+        physical_offsets = queue.physical[first:stop]
+        read.records, read.size = self._store.log.read_ascending(physical_offsets, sizes, total), total
+        read.offsets, read.physical_offsets = range(queue.first + first, queue.first + stop), physical_offsets
         read.next_offset = queue.first + max(first, stop)
 
     def _read_filtered(  # noqa: PLR0917 - once per read; keywords would cost time
@@ -219,7 +223,7 @@ class QueueReader:
             size = sizes[index]
             if found.records and found.size + size > bytes_max:
                 break
-            if not message_filter.matches_code(codes[index]):
+            if not message_filter.may_match_tag(codes[index]):
                 read.next_offset = low + index + 1
                 continue
             record = log.read(physical[index], size)
@@ -228,7 +232,7 @@ class QueueReader:
                 continue
             found.add(record, low + index, physical[index])
             read.next_offset = low + index + 1
-        found.hand_over(read)
+        found.move_to(read)
 
     def _read_batches(  # noqa: PLR0917 - once per read; keywords would cost time
         self,
@@ -244,10 +248,10 @@ class QueueReader:
         record yet takes the next one even if that exceeds the maximum count.
         """
         found, count = _Found(), 0
-        at = queue.begin_of(read.next_offset)
+        at = queue.first_unit_of_record(read.next_offset)
         while at < queue.max_offset and count < count_max:
             physical_offset, size, code = queue.unit(at)
-            end = queue.end_of(at)
+            end = queue.end_of_record(at)
             if found.records and (count + end - at > count_max or found.size + size > bytes_max):
                 break
             record = self._store.log.read(physical_offset, size)
@@ -255,9 +259,9 @@ class QueueReader:
                 found.add(record, at, physical_offset)
                 count += end - at
             read.next_offset = at = end
-        found.hand_over(read)
+        found.move_to(read)
 
-    def left_behind(self, topic: str, queue_id: int, offset: int) -> int:
+    def lag_bytes(self, topic: str, queue_id: int, offset: int) -> int:
         """Return the number of log bytes after the start of a message; the log's end offset if it is not stored."""
         queue = self._store.queues.get((topic, queue_id))
         end = self._store.log.max_offset
@@ -269,6 +273,6 @@ class QueueReader:
 def _matches(message_filter: MessageFilter | None, tags_code: int, record: bytes) -> bool:
     if message_filter is None:
         return True
-    if not message_filter.matches_code(tags_code):
+    if not message_filter.may_match_tag(tags_code):
         return False
     return not message_filter.needs_properties or message_filter.matches_properties(records.property_map(record))

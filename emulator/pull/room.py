@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
-from ..assembly.listeners import Arrival, Listeners
+from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
 from ..store.compaction import Compaction
 from .cold_data import ColdData
 from .pull_service import PullService
 from .queue_reader import QueueReader
-from .slow_group_guard import SlowReaders
+from .slow_group_guard import SlowGroupGuard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,19 +21,19 @@ class PullRoom(Room):
 
     pulls: PullService
     reader: QueueReader
-    slow_readers: SlowReaders
+    slow_group_guard: SlowGroupGuard
 
 
-def build(context: BrokerContext, tables: BrokerTables, clients: Clients) -> PullRoom:
+def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry) -> PullRoom:
     """Build the room."""
     config, clock, store = context.config, context.clock, tables.store
-    slow_readers = SlowReaders(config, clock, tables.groups)
+    slow_group_guard = SlowGroupGuard(config, clock, tables.groups)
     reader = QueueReader(
         config=config,
         store=store,
         topics=tables.topics,
-        compaction=Compaction(config, store, context.chance, context.identity),
-        slow_readers=slow_readers,
+        compaction=Compaction(config, store, context.random_streams, context.identity),
+        slow_group_guard=slow_group_guard,
     )
     pulls = PullService(
         config=config,
@@ -47,11 +47,11 @@ def build(context: BrokerContext, tables: BrokerTables, clients: Clients) -> Pul
     return PullRoom(
         pulls=pulls,
         reader=reader,
-        slow_readers=slow_readers,
+        slow_group_guard=slow_group_guard,
         handlers=handlers_of(pulls, ColdData(config)),
         listeners=Listeners(
-            arrivals=[Arrival(pulls.hold.arrived, pulls.hold.is_awaited)],
-            configured=[slow_readers.configured],
+            arrivals=[ArrivalListener(pulls.hold.arrived, pulls.hold.is_awaited)],
+            config_changed=[slow_group_guard.apply_config],
             channel_closed=[pulls.hold.drop_inactive],
         ),
     )

@@ -13,10 +13,10 @@ from .queue_reader import QueueReader, Read
 MEMORY_BYTES = 8 * 1024**3
 """Assumed memory of the machine for `accessMessageInMemoryMaxRatio` (8 GiB); upstream queries the machine."""
 _MASTER_ID = 0
-_LOOKED = (PullStatus.FOUND, PullStatus.NO_MATCHED_MESSAGE)
+_EXAMINED = (PullStatus.FOUND, PullStatus.NO_MATCHED_MESSAGE)
 
 
-class Suggestions:
+class BrokerSuggestions:
     """The rules of one broker."""
 
     def __init__(self, config: BrokerConfig, reader: QueueReader) -> None:
@@ -26,9 +26,9 @@ class Suggestions:
     def is_far_behind(self, operation: PullMessage, read: Read) -> bool:
         """Return True if enough bytes follow the last message examined that a slave should serve the reads."""
         config = self._config
-        if read.status not in _LOOKED or not config.slave_read_enable:
+        if read.status not in _EXAMINED or not config.slave_read_enable:
             return False
-        behind = self._reader.left_behind(operation.topic, operation.queue_id, read.next_offset - 1)
+        behind = self._reader.lag_bytes(operation.topic, operation.queue_id, read.next_offset - 1)
         return behind > MEMORY_BYTES * config.access_message_in_memory_max_ratio // 100
 
     def broker_id(self, group: GroupConfig, behind: bool) -> int:
@@ -45,7 +45,7 @@ class Suggestions:
 
     def next_offset(self, operation: PullMessage, read: Read) -> int:
         """Return the next offset; a slave, which may lag behind, does not correct an offset out of range."""
-        return read.next_offset if self._corrects or read.status in _LOOKED else operation.queue_offset
+        return read.next_offset if self._corrects or read.status in _EXAMINED else operation.queue_offset
 
     @property
     def _corrects(self) -> bool:

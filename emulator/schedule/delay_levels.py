@@ -13,21 +13,21 @@ from ..assembly.handlers import handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
-from ..kernel.file_image import LastWrite
+from ..kernel.file_image import FileImage
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
-from ..message.message_copies import copy_of, send_home
+from ..message.message import MessageToStore
+from ..message.message_copies import copy_of, restore_original_queue
 from ..message.names import HALF_TOPIC, SCHEDULE_TOPIC
 from ..operations.timers import DelayOffsetsResult, GetAllDelayOffset
 from ..store.message_store import MessageStore
 
-AGAIN_MS = 100
+RETRY_PAUSE_MS = 100
 """Pause before a level retries a message that could not be stored."""
-FIRST_LOOK_MS = 1000
+FIRST_CHECK_MS = 1000
 """Time of the first check after the start of the broker (ScheduleMessageService.FIRST_DELAY_TIME)."""
 VERSION_STEP = 200
 """The version of the offsets increases every this many checks (BrokerConfig.delayOffsetUpdateVersionStep)."""
@@ -67,7 +67,7 @@ def delay_level(properties: dict[str, str]) -> int:
         raise EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.NumberFormatException: {bad_number}") from None
 
 
-def may_be_delayed(message: Message) -> bool:
+def may_be_delayed(message: MessageToStore) -> bool:
     """Return True for messages outside of transactions and for committed ones; no others are delayed."""
     return message.sys_flag & records.SYS_TRANSACTION_MASK not in _UNDECIDED
 
@@ -88,16 +88,16 @@ class DelayService:
 
         Written to a file every `flushDelayOffsetInterval`.
         """
-        self._file: LastWrite[int, int] = LastWrite(scheduler, lambda: config.flush_delay_offset_interval)
+        self._file: FileImage[int, int] = FileImage(scheduler, lambda: config.flush_delay_offset_interval)
         self._config = config
         self._emulation = emulation
         self._scheduler = scheduler
         self._store = store
-        self._first_look_ms = scheduler.now_ms + FIRST_LOOK_MS
+        self._first_check_ms = scheduler.now_ms + FIRST_CHECK_MS
         self._timers: dict[int, Timer] = {}
         self._copied: tuple[int, int] = (0, scheduler.now_ms)
         """Version and time of the offsets that a slave has copied."""
-        self._looked_from: dict[int, int] = {}
+        self._checked_since_ms: dict[int, int] = {}
         """Level -> time of its first check after its queue existed (ms)."""
 
     def restore(self, state: Mapping[int, int]) -> None:
@@ -106,9 +106,9 @@ class DelayService:
         for level in range(1, len(self.delays_ms) + 1):
             queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
             if queue is not None:
-                self._looked_from[level] = self._first_look_ms
+                self._checked_since_ms[level] = self._first_check_ms
                 if self.offsets.get(level, 0) < queue.max_offset:
-                    self._look_at(level, 0)
+                    self._schedule_check(level, 0)
 
     def dump_on_stop(self) -> Mapping[int, int]:
         """Return the offsets as a graceful shutdown writes them."""
@@ -116,10 +116,10 @@ class DelayService:
 
     def dump_on_crash(self) -> Mapping[int, int]:
         """Return the offsets as of the last write of the file."""
-        offsets: dict[int, int | None] = {**self.offsets, **self._file.lost()}
+        offsets: dict[int, int | None] = {**self.offsets, **self._file.values_at_last_write()}
         return {level: offset for level, offset in offsets.items() if offset is not None}
 
-    def before_put(self, message: Message) -> None:
+    def before_put(self, message: MessageToStore) -> None:
         """Redirect a message with a delay level to the schedule topic (store hook); clamp the level to the last one."""
         if props.DELAY not in message.properties or not may_be_delayed(message):
             return
@@ -131,43 +131,43 @@ class DelayService:
             message.properties[props.DELAY] = str(level)
         message.redirect(SCHEDULE_TOPIC, level - 1)
         message.tags_code = due_ms = long_sum(self._scheduler.now_ms, self.delays_ms[level - 1])
-        self._looked_from.setdefault(level, self._next_look_ms(self._scheduler.now_ms))
+        self._checked_since_ms.setdefault(level, self._next_check_ms(self._scheduler.now_ms))
         if level not in self._timers:
-            self._look_at(level, due_ms)
+            self._schedule_check(level, due_ms)
 
     def copy_from(self, other: "DelayService") -> None:
         """Copy the offsets of the master to this slave, which delivers nothing itself, and write the file."""
-        told = other.offsets_told()
-        self.offsets.update(told.offsets)
-        self._copied = told.version, told.changed_ms
+        copied = other.checked_offsets()
+        self.offsets.update(copied.offsets)
+        self._copied = copied.version, copied.changed_ms
 
     @handles(GetAllDelayOffset)
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
         """Return the delivered offset of each level; a slave returns the offsets that it has copied."""
-        if self._store.follows:
+        if self._store.is_slave:
             return DelayOffsetsResult(dict(self.offsets), *self._copied)
-        return self.offsets_told()
+        return self.checked_offsets()
 
-    def offsets_told(self) -> DelayOffsetsResult:
+    def checked_offsets(self) -> DelayOffsetsResult:
         """Return the delivered offset of each level that was checked since it has had a message."""
         now, period = self._scheduler.now_ms, self._emulation.delay_level_check_interval
-        looked = {level: from_ms for level, from_ms in self._looked_from.items() if from_ms <= now}
-        version = sum((now - from_ms) // period + 1 for from_ms in looked.values()) // VERSION_STEP
-        start_ms = self._first_look_ms - FIRST_LOOK_MS
+        checked = {level: from_ms for level, from_ms in self._checked_since_ms.items() if from_ms <= now}
+        version = sum((now - from_ms) // period + 1 for from_ms in checked.values()) // VERSION_STEP
+        start_ms = self._first_check_ms - FIRST_CHECK_MS
         changed_ms = now - (now - start_ms) % period if version else start_ms
-        return DelayOffsetsResult({level: self.offsets.get(level, 0) for level in sorted(looked)}, version, changed_ms)
+        return DelayOffsetsResult({level: self.offsets.get(level, 0) for level in sorted(checked)}, version, changed_ms)
 
-    def _next_look_ms(self, at_ms: int) -> int:
+    def _next_check_ms(self, at_ms: int) -> int:
         """Return the time of the first check at or after a time."""
         period = self._emulation.delay_level_check_interval
-        return self._first_look_ms + max(-(-(at_ms - self._first_look_ms) // period), 0) * period
+        return self._first_check_ms + max(-(-(at_ms - self._first_check_ms) // period), 0) * period
 
-    def _look_at(self, level: int, due_ms: int) -> None:
+    def _schedule_check(self, level: int, due_ms: int) -> None:
         self._timers[level] = self._scheduler.call_at(
-            self._next_look_ms(due_ms), lambda: self._look(level), "delay level", f"level {level}"
+            self._next_check_ms(due_ms), lambda: self._check(level), "delay level", f"level {level}"
         )
 
-    def _look(self, level: int) -> None:
+    def _check(self, level: int) -> None:
         """Deliver the due messages at the head of a level."""
         del self._timers[level]
         queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
@@ -177,14 +177,14 @@ class DelayService:
         while offset < queue.max_offset:
             due_ms = queue.unit(offset)[2]
             if due_ms > self._scheduler.now_ms:
-                self._look_at(level, due_ms)
+                self._schedule_check(level, due_ms)
                 break
             if not self._deliver(level, offset):
-                self._look_at(level, self._scheduler.now_ms + AGAIN_MS)
+                self._schedule_check(level, self._scheduler.now_ms + RETRY_PAUSE_MS)
                 break
             offset += 1
-        if self._file.is_first_change(level):
-            self._file.keep(level, self.offsets.get(level))
+        if self._file.unchanged_since_write(level):
+            self._file.save(level, self.offsets.get(level))
         self.offsets[level] = offset
 
     def _deliver(self, level: int, offset: int) -> bool:
@@ -196,12 +196,12 @@ class DelayService:
         if stored is None:
             return True
         message = copy_of(records.decode(stored))
-        if not send_home(message) or message.topic == HALF_TOPIC:
+        if not restore_original_queue(message) or message.topic == HALF_TOPIC:
             return True
         try:
             put = self._store.append(message)
         except EngineError as refusal:
             return refusal.code is not ResponseCode.SERVICE_NOT_AVAILABLE
         if self._config.enable_schedule_message_stats:
-            self._store.stats.by_name.was_due(level - 1, put.size, self._scheduler.now_ms)
+            self._store.stats.by_name.count_delivered_delay(level - 1, put.size, self._scheduler.now_ms)
         return True

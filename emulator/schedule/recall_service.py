@@ -16,13 +16,13 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..message.names import is_retry
 from ..operations.base import Parked, Result
 from ..operations.send import RecallMessage, RecallResult
 from ..store.message_store import MessageStore
-from ..store.slave_acknowledgements import Acknowledgements
-from ..topic.topic_table import PERM_WRITE, Topics
+from ..store.sync_replication import SyncReplication
+from ..topic.topic_table import PERM_WRITE, TopicTable
 from .timer_service import delete_key
 
 VERSION = "v1"
@@ -68,16 +68,16 @@ class RecallService:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        topics: Topics,
-        acknowledgements: Acknowledgements,
+        topics: TopicTable,
+        sync_replication: SyncReplication,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._topics = topics
-        self._acknowledgements = acknowledgements
+        self._sync_replication = sync_replication
 
-    def handle_of(self, message: Message, unique_key: str) -> str | None:
+    def handle_of(self, message: MessageToStore, unique_key: str) -> str | None:
         """Return the handle of a message just stored, even while recall is off; None if the timer does not hold it."""
         out_ms = message.properties.get(props.TIMER_OUT_MS)
         topic = message.properties.get(props.REAL_TOPIC)
@@ -114,8 +114,8 @@ class RecallService:
             self._store.put(mark)
         except EngineError:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "recall failed, execute error") from None
-        self._store.stats.by_name.was_sent(mark.topic, 0)
-        return self._acknowledgements.after(call, operation, RecallResult(handle.unique_key))
+        self._store.stats.by_name.note_sent_queue(mark.topic, 0)
+        return self._sync_replication.wait_for_append(call, operation, RecallResult(handle.unique_key))
 
     def _checked_handle(self, operation: RecallMessage) -> RecallHandle:
         try:
@@ -131,7 +131,7 @@ class RecallService:
             raise _illegal("recall failed, timestamp invalid")
         return handle
 
-    def _mark(self, call: Call, operation: RecallMessage, handle: RecallHandle) -> Message:
+    def _mark(self, call: Call, operation: RecallMessage, handle: RecallHandle) -> MessageToStore:
         now = self._scheduler.now_ms
         properties = {
             props.TAGS: MARK_TAG,
@@ -142,7 +142,7 @@ class RecallService:
             props.PRODUCER_GROUP: operation.producer_group or "",
         }
         born_host = records.pack_host(call.channel.remote_address)
-        return Message(handle.topic, 0, MARK_BODY, properties, now, born_host)
+        return MessageToStore(handle.topic, 0, MARK_BODY, properties, now, born_host)
 
 
 def _illegal(remark: str) -> EngineError:

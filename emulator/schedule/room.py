@@ -8,8 +8,8 @@ from ..assembly.listeners import Listeners
 from ..assembly.room import Room
 from ..message.names import TIMER_TOPIC
 from ..store.message_store import MessageStore
-from ..store.slave_acknowledgements import Acknowledgements
-from ..topic.topic_table import Topics
+from ..store.sync_replication import SyncReplication
+from ..topic.topic_table import TopicTable
 from .delay_levels import DelayService
 from .recall_service import RecallService
 from .timer_service import TimerService
@@ -25,14 +25,14 @@ class ScheduleRoom(Room):
 
 
 def build(
-    context: BrokerContext, store: MessageStore, topics: Topics, acknowledgements: Acknowledgements
+    context: BrokerContext, store: MessageStore, topics: TopicTable, sync_replication: SyncReplication
 ) -> ScheduleRoom:
     """Build the room. Raises ConfigError if the delay levels cannot be parsed."""
-    config, duties = context.config, context.duties
-    delays = DelayService(config, context.emulation, duties, store)
-    timers = TimerService(config, duties, store, context.stream("timer"))
+    config, master_clock = context.config, context.master_clock
+    delays = DelayService(config, context.emulation, master_clock, store)
+    timers = TimerService(config, master_clock, store, context.stream("timer"))
     recall = RecallService(
-        config=config, scheduler=context.clock, store=store, topics=topics, acknowledgements=acknowledgements
+        config=config, scheduler=context.clock, store=store, topics=topics, sync_replication=sync_replication
     )
     return ScheduleRoom(
         delays=delays,
@@ -42,7 +42,7 @@ def build(
         listeners=Listeners(
             before_put=[timers.before_put, delays.before_put],
             watchers={TIMER_TOPIC: timers.arrived},
-            configured=[timers.configured],
+            config_changed=[timers.apply_config],
         ),
         durables={"delay_offsets": delays, "timer": timers},
     )

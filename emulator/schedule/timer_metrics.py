@@ -10,7 +10,7 @@ Not emulated: upstream's recount at five in the morning.
 
 from dataclasses import field
 
-from ..kernel.file_image import LastWrite
+from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..operations.timers import TimerMetric
@@ -37,28 +37,28 @@ class TimerMetrics:
         self.version = 0
         self._start_ms = scheduler.now_ms
         self._scheduler = scheduler
-        self._file: LastWrite[str, TimerMetric] = LastWrite(scheduler, lambda: METRICS_WRITE_MS)
-        self._version_file: LastWrite[None, int] = LastWrite(scheduler, lambda: METRICS_WRITE_MS)
+        self._file: FileImage[str, TimerMetric] = FileImage(scheduler, lambda: METRICS_WRITE_MS)
+        self._version_file: FileImage[None, int] = FileImage(scheduler, lambda: METRICS_WRITE_MS)
 
     def add(self, topic: str | None, number: int) -> None:
         """Add to the count of a topic; no-op if the topic is None."""
         if topic is None:
             return
         known = self.topics.get(topic)
-        if self._file.is_first_change(topic):
-            self._file.keep(topic, known)
-        if self._version_file.is_first_change(None):
-            self._version_file.keep(None, self.version)
+        if self._file.unchanged_since_write(topic):
+            self._file.save(topic, known)
+        if self._version_file.unchanged_since_write(None):
+            self._version_file.save(None, self.version)
         self.version += 1
         self.topics[topic] = TimerMetric(number + (0 if known is None else known.count), self._scheduler.now_ms)
 
-    def forget(self, topic: str) -> None:
+    def delete(self, topic: str) -> None:
         """Delete the count of a deleted topic; it reappears with the next of its messages that enters or leaves."""
         known = self.topics.get(topic)
         if known is None:
             return
-        if self._file.is_first_change(topic):
-            self._file.keep(topic, known)
+        if self._file.unchanged_since_write(topic):
+            self._file.save(topic, known)
         del self.topics[topic]
 
     def copy_from(self, other: "TimerMetrics") -> None:
@@ -87,8 +87,8 @@ class TimerMetrics:
 
     def dump_on_crash(self) -> WrittenMetrics:
         """Return the counts as of the last write of the file."""
-        topics: dict[str, TimerMetric | None] = {**self.topics, **self._file.lost()}
-        version = self._version_file.lost().get(None)
+        topics: dict[str, TimerMetric | None] = {**self.topics, **self._file.values_at_last_write()}
+        version = self._version_file.values_at_last_write().get(None)
         kept = {topic: count for topic, count in topics.items() if count is not None}
         return WrittenMetrics(kept, self.version if version is None else version)
 
@@ -125,7 +125,7 @@ class TimerFile:
         now = self._scheduler.now_ms if at_ms is None else at_ms
         return (now - self._start_ms) // interval_ms + 1
 
-    def came(self, interval_ms: int, offset: int, units: int = 1) -> None:
+    def record_enqueued(self, interval_ms: int, offset: int, units: int = 1) -> None:
         """Record that the message at an offset of the timer topic entered the wheel; `units` is 0 if it was deleted."""
         if self._changed_ms < self.written_ms(interval_ms):
             self._written = self._progress

@@ -21,14 +21,14 @@ from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum, parse_long
-from ..kernel.random_streams import Stream
+from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
-from ..message.message_copies import copy_of, send_home
+from ..message.message import MessageToStore
+from ..message.message_copies import copy_of, restore_original_queue
 from ..message.names import TIMER_TOPIC
 from ..operations.timers import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
 from ..store.message_store import MessageStore
@@ -48,26 +48,26 @@ def delete_key(real_topic: str, unique_key: str) -> str:
 
 
 @value
-class Waiting:
+class SlotMessage:
     """A message in a slot: its offset in the timer topic, its enqueue time, and whether it is rolled (re-put later)."""
 
     offset: int
     enqueue_ms: str
-    rolls: bool
+    is_rolled: bool
 
 
 @value
 class Slot:
     """The messages of a slot in order of arrival, and the keys of the recalled ones."""
 
-    waiting: list[Waiting] = field(default_factory=list)
+    waiting: list[SlotMessage] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
     number: int = 0
     """Number of messages minus delete marks, as upstream counts the load of a slot."""
 
-    def takes_back(self, waiting: Waiting, properties: Mapping[str, str]) -> bool:
+    def is_recalled(self, waiting: SlotMessage, properties: Mapping[str, str]) -> bool:
         """Return True if a waiting message was recalled; one that is rolled here cannot be recalled in this slot."""
-        if not self.deleted or waiting.rolls:
+        if not self.deleted or waiting.is_rolled:
             return False
         unique_key = properties.get(props.UNIQ_KEY)
         return unique_key is not None and delete_key(properties.get(props.REAL_TOPIC, ""), unique_key) in self.deleted
@@ -92,7 +92,7 @@ class TimerState:
     version: int = 0
     metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
     followed: FollowedTimer = field(default_factory=FollowedTimer)
-    kept_out: int | None = None
+    first_held_back: int | None = None
     """First offset of the timer topic that `timerStopEnqueue` has kept out of the wheel; None if it keeps none out."""
 
 
@@ -104,12 +104,12 @@ class TimerService:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        chance: Stream,
+        random: RandomStream,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
-        self._chance = chance
+        self._random = random
         self.slots: dict[int, Slot] = {}
         """Slot time (ms) -> contents of the slot."""
         self._read_slots: deque[tuple[int, int, Slot]] = deque()
@@ -122,7 +122,7 @@ class TimerService:
         """Returns the slave's knowledge of its master's timer; None on a master."""
         self.followed_before = FollowedTimer()
         """The knowledge left by the previous run."""
-        self._kept_out: int | None = None
+        self._first_held_back: int | None = None
 
     def restore(self, state: TimerState) -> None:
         """Start with the wheel of the previous run, and enter the messages that it did not contain yet."""
@@ -131,13 +131,13 @@ class TimerService:
         self._file = TimerFile(self._scheduler, state.progress)
         self._version = state.version
         self.followed_before = state.followed
-        if state.kept_out is not None:  # offsets of messages lost in a crash are used again
-            self._kept_out = min(state.kept_out, self._store.max_offset(TIMER_TOPIC, 0))
+        if state.first_held_back is not None:  # offsets of messages lost in a crash are used again
+            self._first_held_back = min(state.first_held_back, self._store.max_offset(TIMER_TOPIC, 0))
         for slot_ms in self.slots:
-            self._read_later(slot_ms, "")
-        if not self._store.follows:
-            self._take_again(state.progress.taken)
-            self._take_in()
+            self._schedule_read(slot_ms, "")
+        if not self._store.is_slave:
+            self._recount(state.progress.taken)
+            self._enqueue_held_back()
 
     def follow(self, known: Callable[[], FollowedTimer]) -> None:
         """Begin to follow a master's timer; `known` returns this slave's knowledge of it."""
@@ -155,11 +155,11 @@ class TimerService:
     def _state(self, slots: dict[int, Slot], progress: WheelProgress, metrics: WrittenMetrics) -> TimerState:
         version = self._version + self._file.writes(self._config.timer_flush_interval_ms)
         followed = self.followed_before if self._followed is None else self._followed()
-        return TimerState(slots, progress, version, metrics, followed, self._kept_out)
+        return TimerState(slots, progress, version, metrics, followed, self._first_held_back)
 
     def _written_slots(self) -> dict[int, Slot]:
         """Return the slots that are unread according to the file, without lost messages."""
-        self._forget_read()
+        self._drop_written()
         end = self._store.max_offset(TIMER_TOPIC, 0)
         slots = {slot_ms: slot for _, slot_ms, slot in self._read_slots}
         for slot_ms, slot in self.slots.items():
@@ -172,13 +172,13 @@ class TimerService:
             slot.waiting = [waiting for waiting in slot.waiting if waiting.offset < end]
         return slots
 
-    def _forget_read(self) -> None:
+    def _drop_written(self) -> None:
         """Drop the slots that were read before the last write of the file."""
         written_ms = self._file.written_ms(self._config.timer_flush_interval_ms)
         while self._read_slots and self._read_slots[0][0] < written_ms:
             self._read_slots.popleft()
 
-    def _read_later(self, slot_ms: int, owner: str) -> None:
+    def _schedule_read(self, slot_ms: int, owner: str) -> None:
         self._scheduler.call_at(slot_ms + self.precision_ms, lambda: self._read(slot_ms), "timer", owner)
 
     @property
@@ -189,19 +189,19 @@ class TimerService:
             return PRECISIONS_MS[0]
         return next(precision for precision in PRECISIONS_MS if precision <= wanted)
 
-    def configured(self) -> None:
+    def apply_config(self) -> None:
         """Apply a changed configuration: messages kept out of the wheel may enter it now."""
-        if not self._store.follows:
-            self._take_in()
+        if not self._store.is_slave:
+            self._enqueue_held_back()
 
-    def _take_in(self) -> None:
+    def _enqueue_held_back(self) -> None:
         """Put the messages kept out by `timerStopEnqueue` into their slots, unless it is still on."""
-        if self._kept_out is None or self._config.timer_stop_enqueue:
+        if self._first_held_back is None or self._config.timer_stop_enqueue:
             return
-        first, self._kept_out = self._kept_out, None
+        first, self._first_held_back = self._first_held_back, None
         self._fill(first, self._store.max_offset(TIMER_TOPIC, 0))
 
-    def before_put(self, message: Message) -> None:
+    def before_put(self, message: MessageToStore) -> None:
         """Redirect a timer message to the timer topic (store hook); one that is already due stays unchanged.
 
         Errors: NO_PERMISSION for a send to the timer topic itself (it crashes upstream's timer), SYSTEM_ERROR if the
@@ -230,7 +230,7 @@ class TimerService:
             )
         self._redirect(message)
 
-    def _redirect(self, message: Message) -> None:
+    def _redirect(self, message: MessageToStore) -> None:
         now = self._scheduler.now_ms
         properties = message.properties
         deliver_ms = self._deliver_ms(properties, now)
@@ -264,7 +264,7 @@ class TimerService:
         number = 0 if slot is None else slot.number
         if number <= most:
             return False
-        return number >= 2 * most or self._chance.below(1000) > 1000 * (number - most) / (most + 0.1)
+        return number >= 2 * most or self._random.below(1000) > 1000 * (number - most) / (most + 0.1)
 
     def _deliver_ms(self, properties: dict[str, str], now: int) -> int:
         try:
@@ -289,13 +289,13 @@ class TimerService:
     def arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
         """Put a stored message of the timer topic into its slot, unless `timerStopEnqueue` is on."""
         if self._config.timer_stop_enqueue:
-            self._kept_out = offset if self._kept_out is None else self._kept_out
+            self._first_held_back = offset if self._first_held_back is None else self._first_held_back
             return
         try:
             out_ms = parse_long(properties.get(props.TIMER_OUT_MS, ""))
         except ValueError:
             return  # a batch stored it without the hooks; it stays in the timer topic
-        self._count_in(offset, properties)
+        self._count_enqueued(offset, properties)
         precision = self.precision_ms
         now = self._scheduler.now_ms
         write_ms = now - now % precision
@@ -303,24 +303,26 @@ class TimerService:
         slot = self.slots.get(slot_ms)
         if slot is None:
             slot = self.slots[slot_ms] = Slot()
-            self._read_later(slot_ms, properties.get(props.REAL_TOPIC, ""))
-        rolls = slot_ms != out_ms
+            self._schedule_read(slot_ms, properties.get(props.REAL_TOPIC, ""))
+        is_rolled = slot_ms != out_ms
         key = properties.get(props.TIMER_DEL_UNIQKEY)
         slot.number += 1 if key is None else -1
-        if key is not None and not rolls:
+        if key is not None and not is_rolled:
             slot.deleted.add(key)
             return
-        slot.waiting.append(Waiting(offset, str(write_ms) if out_ms >= write_ms else NEVER_ENQUEUED, rolls))
+        slot.waiting.append(SlotMessage(offset, str(write_ms) if out_ms >= write_ms else NEVER_ENQUEUED, is_rolled))
 
-    def _count_in(self, offset: int, properties: Mapping[str, str]) -> None:
-        self._file.came(self._config.timer_flush_interval_ms, offset)
+    def _count_enqueued(self, offset: int, properties: Mapping[str, str]) -> None:
+        self._file.record_enqueued(self._config.timer_flush_interval_ms, offset)
         self.metrics.add(properties.get(props.REAL_TOPIC), -1 if props.TIMER_DEL_UNIQKEY in properties else 1)
 
-    def _take_again(self, taken: int) -> None:
+    def _recount(self, taken: int) -> None:
         """Count the messages that came after the last write of the files; upstream puts them into the wheel again."""
         end = self._store.max_offset(TIMER_TOPIC, 0)
-        for offset, properties in self._still_stored(taken, end if self._kept_out is None else self._kept_out):
-            self._count_in(offset, properties)
+        for offset, properties in self._still_stored(
+            taken, end if self._first_held_back is None else self._first_held_back
+        ):
+            self._count_enqueued(offset, properties)
 
     def _roll_slot(self, out_ms: int, write_ms: int, precision: int) -> int:
         """Return the slot of a message, or the slot in which it waits to be rolled if its own is beyond the window."""
@@ -334,7 +336,7 @@ class TimerService:
     def _read(self, slot_ms: int) -> None:
         """Deliver the messages of a slot that is over, except recalled ones."""
         slot = self.slots.pop(slot_ms)
-        self._forget_read()
+        self._drop_written()
         self._read_slots.append((self._scheduler.now_ms, slot_ms, slot))
         dequeue_ms = str(self._scheduler.now_ms)
         for waiting in slot.waiting:
@@ -343,14 +345,14 @@ class TimerService:
                 continue
             message = copy_of(records.decode(stored))
             properties = message.properties
-            if slot.takes_back(waiting, properties):
+            if slot.is_recalled(waiting, properties):
                 continue
             self.metrics.add(properties.get(props.REAL_TOPIC), -1)
             properties[props.TIMER_ENQUEUE_MS] = waiting.enqueue_ms
             properties[props.TIMER_DEQUEUE_MS] = dequeue_ms
-            if waiting.rolls:
+            if waiting.is_rolled:
                 properties[props.TIMER_ROLL_TIMES] = str(_count(properties.get(props.TIMER_ROLL_TIMES)) + 1)
-            elif not send_home(message) or message.topic == TIMER_TOPIC:
+            elif not restore_original_queue(message) or message.topic == TIMER_TOPIC:
                 continue
             try:
                 self._store.append(message)
@@ -394,7 +396,7 @@ class TimerService:
         for offset in range(first, end):
             stored = self._store.record(TIMER_TOPIC, 0, offset)
             if stored is None:
-                self._file.came(self._config.timer_flush_interval_ms, offset, units=0)
+                self._file.record_enqueued(self._config.timer_flush_interval_ms, offset, units=0)
             else:
                 yield offset, records.decode(stored).property_map()
 

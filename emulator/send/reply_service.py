@@ -9,8 +9,8 @@ from functools import partial
 
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
-from ..client.client_registry import Clients
-from ..client.server_requests import ClientQuestions
+from ..client.client_registry import ClientRegistry
+from ..client.server_requests import ServerRequests
 from ..config import BrokerConfig
 from ..gate.effects import PushReplyMessage
 from ..gate.gate import Call
@@ -19,19 +19,19 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..operations.base import PARKED, Parked
-from ..operations.send import PushAnswered, SendMessage, SendReplyMessage, SendResult
+from ..operations.send import ClientResponded, SendMessage, SendReplyMessage, SendResult
 from ..store.message_store import MessageStore
 
 PUSH_TIMEOUT_MS = 10_000
 """Timeout of a push to a client (Broker2Client.callClient)."""
 
-Place = Callable[[Call, SendMessage], int]
+ChooseQueue = Callable[[Call, SendMessage], int]
 
 
 class ReplyService:
-    """Handles the replies that clients send to one broker. `place` checks topic and queue as a send does."""
+    """Handles the replies that clients send to one broker. `choose_queue` checks topic and queue as a send does."""
 
     def __init__(
         self,
@@ -39,17 +39,17 @@ class ReplyService:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        clients: Clients,
-        questions: ClientQuestions,
-        place: Place,
+        clients: ClientRegistry,
+        server_requests: ServerRequests,
+        choose_queue: ChooseQueue,
         complete: Complete,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
         self._clients = clients
-        self._questions = questions
-        self._place = place
+        self._server_requests = server_requests
+        self._choose_queue = choose_queue
         self._complete = complete
 
     @handles(SendReplyMessage)
@@ -59,7 +59,7 @@ class ReplyService:
         Errors: those of a send for topic and queue. If the push fails, the response has the code SYSTEM_ERROR.
         """
         sent = operation.message
-        message = self._message(sent, self._place(call, sent))
+        message = self._message(sent, self._choose_queue(call, sent))
         client = message.properties.get(props.REPLY_TO_CLIENT)
         if client is None:
             return self._stored(message, "reply message properties[REPLY_TO_CLIENT] is null")
@@ -67,20 +67,22 @@ class ReplyService:
         if channel is None:
             return self._stored(message, f"push reply message fail, channel of <{client}> not found.")
 
-        def told(answer: PushAnswered | None) -> None:
-            arrived = answer is not None and answer.code == ResponseCode.SUCCESS
+        def on_push_response(response: ClientResponded | None) -> None:
+            arrived = response is not None and response.code == ResponseCode.SUCCESS
             problem = None if arrived else f"push reply message to {client}fail."
             self._complete(call, operation, self._stored(message, problem))
 
         push = partial(self._push, sent, message)
-        self._questions.ask(channel, push, "push of a reply", client, timeout_ms=PUSH_TIMEOUT_MS, then=told)
+        self._server_requests.send(
+            channel, push, "push of a reply", client, timeout_ms=PUSH_TIMEOUT_MS, on_response=on_push_response
+        )
         return PARKED
 
-    def _message(self, sent: SendMessage, queue_id: int) -> Message:
+    def _message(self, sent: SendMessage, queue_id: int) -> MessageToStore:
         properties = sent.properties
         properties[props.MSG_REGION] = self._config.region_id
         properties[props.TRACE_ON] = "true" if self._config.trace_on else "false"
-        return Message(
+        return MessageToStore(
             sent.topic,
             queue_id,
             sent.take_body(),
@@ -92,7 +94,7 @@ class ReplyService:
             sent.reconsume_times,
         )
 
-    def _push(self, sent: SendMessage, message: Message, ticket: int) -> PushReplyMessage:
+    def _push(self, sent: SendMessage, message: MessageToStore, ticket: int) -> PushReplyMessage:
         now = self._scheduler.now_ms
         return PushReplyMessage(
             sent.producer_group,
@@ -109,7 +111,7 @@ class ReplyService:
             ticket,
         )
 
-    def _stored(self, message: Message, problem: str | None) -> SendResult:
+    def _stored(self, message: MessageToStore, problem: str | None) -> SendResult:
         code = ResponseCode.SUCCESS if problem is None else ResponseCode.SYSTEM_ERROR
         not_stored = SendResult(code, "0" if problem is None else "", message.queue_id, 0, None, 0, remark=problem)
         if not self._config.store_reply_message_enable:

@@ -5,7 +5,7 @@ from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
 from ..client.room import ClientRoom
 from ..group.broker_tables import BrokerTables
-from ..overload.request_pools import RequestPools
+from ..overload.request_pools import BrokerRequestPools
 from ..schedule.recall_service import RecallService
 from ..store.room import StoreRoom
 from ..transaction.transaction_service import TransactionService
@@ -19,7 +19,7 @@ def build(
     tables: BrokerTables,
     *,
     storing: StoreRoom,
-    request_pools: RequestPools,
+    request_pools: BrokerRequestPools,
     recall: RecallService,
     client: ClientRoom,
     half_stored: HalfStored,
@@ -30,15 +30,15 @@ def build(
         config=config,
         tables=tables,
         locks=client.locks,
-        buffers=storing.buffers,
-        chance=context.stream("retry"),
+        transient_store_pool=storing.transient_store_pool,
+        random=context.stream("retry"),
     )
     sends = SendService(
         config=config,
         store=store,
         topics=topics,
-        buffers=storing.buffers,
-        chance=context.stream("send"),
+        transient_store_pool=storing.transient_store_pool,
+        random=context.stream("send"),
         hooks=SendHooks(
             lambda message, operation: TransactionService.prepare(message),
             retry.redirect,
@@ -46,15 +46,15 @@ def build(
             half_stored,
         ),
         request_pools=request_pools,
-        acknowledgements=storing.acknowledgements,
+        sync_replication=storing.sync_replication,
     )
     replies = ReplyService(
         config=config,
         scheduler=context.clock,
         store=store,
         clients=client.clients,
-        questions=client.questions,
-        place=sends.place,
+        server_requests=client.server_requests,
+        choose_queue=sends.check_and_choose_queue,
         complete=context.complete,
     )
     return Room(handlers=handlers_of(sends, retry, replies))

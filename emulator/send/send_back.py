@@ -9,20 +9,20 @@ from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import FAQ, EngineError
-from ..kernel.random_streams import Stream
+from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..message.message_copies import copy_of
 from ..message.stored_record import Record
 from ..operations.base import Done
 from ..operations.groups import GroupConfig
 from ..operations.send import SendMessage, SendMessageBack
 from ..operations.topics import TopicConfig
-from ..store.refusals import record_of, refuse_to_store
-from ..store.write_buffers import StoreBuffers
+from ..store.refusals import checked_record_at, refuse_to_store
+from ..store.write_buffers import TransientStorePool
 from ..topic.topic_table import PERM_WRITE
 
 FIRST_RETRY_LEVEL = 3
@@ -39,16 +39,16 @@ class RetryService:
         config: BrokerConfig,
         tables: BrokerTables,
         locks: QueueLocks,
-        buffers: StoreBuffers,
-        chance: Stream,
+        transient_store_pool: TransientStorePool,
+        random: RandomStream,
     ) -> None:
         self._config = config
         self._store = tables.store
         self._topics = tables.topics
         self._groups = tables.groups
         self._locks = locks
-        self._buffers = buffers
-        self._chance = chance
+        self._transient_store_pool = transient_store_pool
+        self._random = random
 
     # a consumer sends a message back
 
@@ -62,7 +62,7 @@ class RetryService:
         stored.
         """
         if not operation.through_proxy:
-            self._buffers.refuse_to_send()
+            self._transient_store_pool.refuse_to_send()
         group = self._group(operation.group)
         if not self._config.broker_permission & PERM_WRITE:
             ip = records.unpack_host(self._store.store_host)[0]
@@ -70,9 +70,9 @@ class RetryService:
         if group.retry_queue_nums <= 0:
             return Done()
         retry = self._topics.create_internal(names.retry_topic(operation.group), group.retry_queue_nums)
-        queue_id = self._chance.below(group.retry_queue_nums)
+        queue_id = self._random.below(group.retry_queue_nums)
         self._check_writable(retry)
-        stored = record_of(self._store.log, operation.offset)
+        stored = checked_record_at(self._store.log, operation.offset)
         if stored is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"look message by offset failed, {operation.offset}")
         message = self._copy(records.decode(stored), operation, group, queue_id)
@@ -83,14 +83,14 @@ class RetryService:
             raise EngineError(ResponseCode.SYSTEM_ERROR, refusal.code.name) from None
         came_from = message.properties[props.RETRY_TOPIC]
         by_name, now = self._store.stats.by_name, self._store.now_ms
-        by_name.was_sent_back(came_from, operation.group, now)
+        by_name.count_sent_back(came_from, operation.group, now)
         if message.topic == names.SCHEDULE_TOPIC:
-            by_name.was_delayed(message.queue_id, 1, put.size, now)
+            by_name.count_delayed(message.queue_id, 1, put.size, now)
         else:
-            by_name.was_dead(operation.origin_topic, operation.group, now)
+            by_name.count_dead_letter(operation.origin_topic, operation.group, now)
         return Done()
 
-    def _copy(self, record: Record, operation: SendMessageBack, group: GroupConfig, queue_id: int) -> Message:
+    def _copy(self, record: Record, operation: SendMessageBack, group: GroupConfig, queue_id: int) -> MessageToStore:
         message = copy_of(record)
         properties = message.properties
         properties.setdefault(props.RETRY_TOPIC, record.topic)
@@ -112,7 +112,7 @@ class RetryService:
 
     # a producer or a consumer sends to a retry topic
 
-    def redirect(self, message: Message, operation: SendMessage) -> None:
+    def redirect(self, message: MessageToStore, operation: SendMessage) -> None:
         """Redirect a message for a retry topic to the dead letter queue of its group if it must not be retried.
 
         It gets no delay then. It must not be retried after too many reconsumptions, nor while an orderly consumer of
@@ -126,10 +126,10 @@ class RetryService:
             self._to_dead_letters(message, name)
             message.properties[props.DELAY] = "-1"
 
-    def _to_dead_letters(self, message: Message, group: str) -> None:
+    def _to_dead_letters(self, message: MessageToStore, group: str) -> None:
         topic = names.dlq_topic(group)
         self._topics.create_internal(topic, DLQ_QUEUES)
-        message.topic, message.queue_id = topic, self._chance.below(DLQ_QUEUES)
+        message.topic, message.queue_id = topic, self._random.below(DLQ_QUEUES)
 
     def _group(self, name: str) -> GroupConfig:
         group = self._groups.find_or_create(name)

@@ -10,24 +10,24 @@ from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.human_time import human_time
-from ..kernel.random_streams import Stream
+from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.value_class import value
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.batch import Part, properties_of, split_batch
-from ..message.message import Message, Stored
+from ..message.message import MessageToStore, StoredPosition
 from ..operations.base import Parked, Result
 from ..operations.send import SendMessage, SendResult, WholeBatchSendResult
 from ..operations.topics import TopicConfig
-from ..overload.request_pools import RequestPools
+from ..overload.request_pools import BrokerRequestPools
 from ..schedule.delay_levels import delay_level
 from ..store.message_store import MessageStore
 from ..store.refusals import refuse_to_store
-from ..store.slave_acknowledgements import Acknowledgements
-from ..store.write_buffers import StoreBuffers
-from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, Topics
+from ..store.sync_replication import SyncReplication
+from ..store.write_buffers import TransientStorePool
+from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, TopicTable
 from ..transaction.half_message import is_half
 
 HalfStored = Callable[[Call, str, int], None]
@@ -38,11 +38,11 @@ HalfStored = Callable[[Call, str, int], None]
 class SendHooks:
     """Callbacks into other services before a message is stored, and after a half message was stored."""
 
-    prepare_transaction: Callable[[Message, SendMessage], None]
+    prepare_transaction: Callable[[MessageToStore, SendMessage], None]
     """Turn a message into a half message."""
-    redirect_retry: Callable[[Message, SendMessage], None]
+    redirect_retry: Callable[[MessageToStore, SendMessage], None]
     """Choose between a retry topic and the dead letter queue of its group."""
-    recall_handle: Callable[[Message, str], str | None]
+    recall_handle: Callable[[MessageToStore, str], str | None]
     """Return the recall handle of a timer message, given its unique key; None if it cannot be recalled."""
     half_stored: HalfStored
     """Record that the client has to end a transaction."""
@@ -56,22 +56,22 @@ class SendService:
         *,
         config: BrokerConfig,
         store: MessageStore,
-        topics: Topics,
-        buffers: StoreBuffers,
-        chance: Stream,
+        topics: TopicTable,
+        transient_store_pool: TransientStorePool,
+        random: RandomStream,
         hooks: SendHooks,
-        request_pools: RequestPools,
-        acknowledgements: Acknowledgements,
+        request_pools: BrokerRequestPools,
+        sync_replication: SyncReplication,
     ) -> None:
         self._config = config
         self._store = store
-        self._buffers = buffers
+        self._transient_store_pool = transient_store_pool
         self._topics = topics
         self._special = topics.special
-        self._chance = chance
+        self._random = random
         self._hooks = hooks
         self._request_pools = request_pools
-        self._acknowledgements = acknowledgements
+        self._sync_replication = sync_replication
         self._unique_count = 0
 
     @handles(SendMessage)
@@ -83,14 +83,14 @@ class SendService:
         slave and without buffers; SERVICE_NOT_AVAILABLE with a full disk, and through the proxy on a slave.
         """
         if not operation.through_proxy:
-            self._buffers.refuse_to_send()
-        elif self._request_pools.on:
+            self._transient_store_pool.refuse_to_send()
+        elif self._request_pools.is_active:
             self._request_pools.refuse_to_store()
-        queue_id = self.place(call, operation)
+        queue_id = self.check_and_choose_queue(call, operation)
         sent = (self._send_batch if operation.batch else self._send_single)(call, operation, queue_id)
-        return self._acknowledgements.of(call, operation, sent)
+        return self._sync_replication.wait_for_send(call, operation, sent)
 
-    def place(self, call: Call, operation: SendMessage) -> int:
+    def check_and_choose_queue(self, call: Call, operation: SendMessage) -> int:
         """Check the topic of a message, creating it if allowed, and return the queue id. Errors: those of a send."""
         serves_from = self._config.start_accept_send_request_time_stamp
         if self._store.now_ms < serves_from:
@@ -110,9 +110,9 @@ class SendService:
         names.check_topic(topic)
         if topic in names.NOT_ALLOWED_SEND_TOPICS:
             raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
-        light = self._topics.find(topic)
-        if light is not None:
-            return light
+        lmq_topic = self._topics.find(topic)
+        if lmq_topic is not None:
+            return lmq_topic
         unit = 0 if not operation.unit_mode else HAS_UNIT_SUBSCRIBERS if names.is_retry(topic) else UNIT
         created = self._topics.create_on_send(topic, operation.default_topic, operation.default_topic_queue_nums, unit)
         if created is None:
@@ -129,7 +129,7 @@ class SendService:
         if queue_id < 0:
             if config.write_queue_nums <= 0:
                 raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.ArithmeticException: / by zero")
-            return self._chance.below(config.write_queue_nums)
+            return self._random.below(config.write_queue_nums)
         return queue_id
 
     def _send_single(self, call: Call, operation: SendMessage, queue_id: int) -> SendResult:
@@ -160,7 +160,7 @@ class SendService:
         return self._sent(SendResult, message, queue_id, unique_key, stored)
 
     def _sent(  # noqa: PLR0917 - once per send; keywords would cost time
-        self, kind: type[SendResult], message: Message, queue_id: int, unique_key: str, stored: Stored
+        self, kind: type[SendResult], message: MessageToStore, queue_id: int, unique_key: str, stored: StoredPosition
     ) -> SendResult:
         """Return the response to a send whose message was stored as one record."""
         self._count(message, queue_id, stored)
@@ -174,11 +174,11 @@ class SendService:
             self._recall_handle(message, unique_key),
         )
 
-    def _count(self, message: Message, queue_id: int, stored: Stored) -> None:
+    def _count(self, message: MessageToStore, queue_id: int, stored: StoredPosition) -> None:
         by_name = self._store.stats.by_name
-        by_name.was_sent(message.topic, queue_id)
+        by_name.note_sent_queue(message.topic, queue_id)
         if message.topic == names.SCHEDULE_TOPIC:
-            by_name.was_delayed(message.queue_id, 1, stored.size, self._store.now_ms)
+            by_name.count_delayed(message.queue_id, 1, stored.size, self._store.now_ms)
 
     def _send_batch(self, _call: Call, operation: SendMessage, queue_id: int) -> SendResult:
         topic, shared = operation.topic, operation.properties
@@ -186,7 +186,7 @@ class SendService:
             group = topic
             raise EngineError(ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {group}")
         if topic in self._topics.batched and props.UNIQ_KEY in shared:
-            return self._send_whole(operation, queue_id)
+            return self._send_as_one_record(operation, queue_id)
         if delay_level(shared) > 0 or operation.sys_flag & records.SYS_TRANSACTION_MASK:
             raise self._illegal()
         body = operation.take_body()
@@ -202,21 +202,21 @@ class SendService:
         whole = self._message(operation, queue_id, body, dict(shared))
         refuse_to_store(self._config, self._store)
         self._store.prepare(whole)
-        first, places = self._store_parts(operation, whole, parts)
-        if not places:
+        first, physical_offsets = self._store_parts(operation, whole, parts)
+        if not physical_offsets:
             raise self._illegal()
-        self._store.stats.by_name.was_sent(whole.topic, queue_id)
+        self._store.stats.by_name.note_sent_queue(whole.topic, queue_id)
         return SendResult(
             ResponseCode.SUCCESS,
-            records.offset_message_ids(self._store.store_host, places),
+            records.offset_message_ids(self._store.store_host, physical_offsets),
             queue_id,
             first,
             unique_key,
-            places[0],
+            physical_offsets[0],
             self._recall_handle(whole, unique_key or ""),
         )
 
-    def _store_parts(self, operation: SendMessage, whole: Message, parts: list[Part]) -> tuple[int, list[int]]:
+    def _store_parts(self, operation: SendMessage, whole: MessageToStore, parts: list[Part]) -> tuple[int, list[int]]:
         """Store the messages of a batch; return the first queue offset and the physical offsets.
 
         Upstream merges the request's own properties into every message of the batch.
@@ -224,9 +224,9 @@ class SendService:
         common = self._message(operation, whole.queue_id, whole.body, dict(whole.properties))
         common.topic = whole.topic
         self._add_own(common.properties)
-        if self._store.can_copy(parts, common, (*common.properties, *whole.properties, *props.REMOVED_AT_SEND)):
-            return self._store.append_copies(parts, common)
-        stored: list[Stored] = []
+        if self._store.can_append_batch(parts, common, (*common.properties, *whole.properties, *props.REMOVED_AT_SEND)):
+            return self._store.append_batch(parts, common)
+        stored: list[StoredPosition] = []
         for flag, body, text in parts:
             merged = properties_of(text) | whole.properties
             self._add_own(merged)
@@ -236,7 +236,7 @@ class SendService:
             stored.append(self._store.append_part(message))
         return stored[0].queue_offset if stored else 0, [each.physical_offset for each in stored]
 
-    def _send_whole(self, operation: SendMessage, queue_id: int) -> SendResult:
+    def _send_as_one_record(self, operation: SendMessage, queue_id: int) -> SendResult:
         """Store a batch as one record, which takes one queue offset for each message of the batch."""
         body = operation.take_body()
         properties = dict(operation.properties)
@@ -247,7 +247,7 @@ class SendService:
         refuse_to_store(self._config, self._store)
         return self._sent(WholeBatchSendResult, message, queue_id, properties[props.UNIQ_KEY], self._store.put(message))
 
-    def _recall_handle(self, message: Message, unique_key: str) -> str | None:
+    def _recall_handle(self, message: MessageToStore, unique_key: str) -> str | None:
         return self._hooks.recall_handle(message, unique_key) if props.TIMER_OUT_MS in message.properties else None
 
     def _add_own(self, properties: dict[str, str]) -> None:
@@ -257,7 +257,9 @@ class SendService:
         properties[props.MSG_REGION] = config.region_id
         properties[props.TRACE_ON] = "true" if config.trace_on else "false"
 
-    def _message(self, operation: SendMessage, queue_id: int, body: bytes, properties: dict[str, str]) -> Message:
+    def _message(
+        self, operation: SendMessage, queue_id: int, body: bytes, properties: dict[str, str]
+    ) -> MessageToStore:
         sys_flag = operation.sys_flag
         if sys_flag:
             # The broker decides the host format. Upstream trusts the client's flag, and then the record cannot be
@@ -265,7 +267,7 @@ class SendService:
             sys_flag &= ~records.HOST_BITS
         if self._special and operation.topic in self._topics.multi_tag:
             sys_flag |= records.SYS_MULTI_TAGS
-        return Message(
+        return MessageToStore(
             operation.topic,
             queue_id,
             body,
@@ -281,7 +283,7 @@ class SendService:
         """Return a unique id for a message without one: host, a number from the seeded random stream, a counter."""
         self._unique_count += 1
         host = self._store.store_host[:-4].hex().upper()
-        return f"{host}{self._chance.bits() & 0xFFFFFFFFFFFF:012X}{self._unique_count & 0xFFFFFFFFFF:012X}"
+        return f"{host}{self._random.bits() & 0xFFFFFFFFFFFF:012X}{self._unique_count & 0xFFFFFFFFFF:012X}"
 
     def _broker_ip(self) -> str:
         return records.unpack_host(self._store.store_host)[0]

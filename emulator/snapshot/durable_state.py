@@ -13,12 +13,12 @@ from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..filter import filter_table as filter_data
 from ..operations.groups import GroupConfig, SetMessageRequestMode
 from ..operations.topics import QueueMapping, TopicConfig
-from ..pop.consumer_order_info import OrderInfo, Place
+from ..pop.consumer_order_info import GroupQueue, OrderInfo
 from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_service import TimerState
 from ..store.consume_queue import ConsumeQueue
 
-Wide = Annotated[int, 1024]
+BigInt = Annotated[int, 1024]
 """An integer that Java code never sees: the seed is any integer, the state of a random stream has 64 unsigned bits."""
 Version = tuple[int, int]
 """The version of a table: number of changes, and time of the last change (ms)."""
@@ -28,10 +28,10 @@ Version = tuple[int, int]
 class ServiceState:
     """State of a broker's services, without its store and its tables of topics, groups and offsets."""
 
-    orders: Mapping[Place, OrderInfo] = field(default_factory=dict)
+    orders: Mapping[GroupQueue, OrderInfo] = field(default_factory=dict)
     delay_offsets: Mapping[int, int] = field(default_factory=dict)
     timer: TimerState = field(default_factory=TimerState)
-    filters: Mapping[filter_data.Place, filter_data.FilterData] = field(default_factory=dict)
+    filters: Mapping[filter_data.TopicGroup, filter_data.FilterData] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -70,16 +70,16 @@ class BrokerState:
 class EngineState:
     """The durable state of an engine.
 
-    `streams` are the states of the random streams drawn from so far. `values` are the name server's values by namespace
-    and key. `extras` belongs to upper layers, by section and key. The state is not a copy: its objects belong to the
-    engine that it comes from or goes to.
+    `streams` are the states of the random streams drawn from so far. `kv_config` holds the name server's values by
+    namespace and key. `extras` belongs to upper layers, by section and key. The state is not a copy: its objects belong
+    to the engine that it comes from or goes to.
     """
 
     now_ms: int = 0
-    seed: Wide = 0
-    streams: dict[str, Wide] = field(default_factory=dict)
+    seed: BigInt = 0
+    streams: dict[str, BigInt] = field(default_factory=dict)
     emulation: EmulationConfig = field(default_factory=EmulationConfig)
     namesrv: NamesrvConfig = field(default_factory=NamesrvConfig)
-    values: dict[str, dict[str, str]] = field(default_factory=dict)
+    kv_config: dict[str, dict[str, str]] = field(default_factory=dict)
     brokers: list[BrokerState] = field(default_factory=list)
     extras: dict[str, dict[str, str]] = field(default_factory=dict)

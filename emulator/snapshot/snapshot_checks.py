@@ -22,9 +22,9 @@ def check_state(state: EngineState) -> None:
     """Validate a state. Raises ValueError that names the wrong part."""
     check_fields(state)
     _require(0 <= state.now_ms <= LAST_MS, f"nowMs={state.now_ms}: expected a time from 0 to {LAST_MS}")
-    places = [(broker.config.broker_name, broker.config.broker_id) for broker in state.brokers]
-    _require(len(set(places)) == len(places), "two brokers have one name and one id")
-    _require(any(number == 0 for _, number in places), "there is no master")
+    identities = [(broker.config.broker_name, broker.config.broker_id) for broker in state.brokers]
+    _require(len(set(identities)) == len(identities), "two brokers have one name and one id")
+    _require(any(number == 0 for _, number in identities), "there is no master")
     for broker in state.brokers:
         _check_broker(broker, state.emulation.topic_queue_nums_max)
 
@@ -78,8 +78,8 @@ def _check_queue(queue: ConsumeQueue, log: LogState) -> None:
         )
 
 
-def _check_unique(places: Collection[object], what: str) -> None:
-    _require(len(set(places)) == len(places), f"two {what} have one name")
+def _check_unique(keys: Collection[object], what: str) -> None:
+    _require(len(set(keys)) == len(keys), f"two {what} have one name")
 
 
 def _require(holds: bool, problem: str) -> None:

@@ -30,7 +30,7 @@ from ..kernel.errors import SqlError
 from ..store.consume_queue import ConsumeQueue
 from .durable_state import BrokerState, EngineState
 from .snapshot_checks import check_state
-from .snapshot_tables import broker_form, broker_state, engine_form, engine_state
+from .snapshot_tables import broker_from_json, broker_to_json, engine_from_json, engine_to_json
 
 MAGIC = b"\x89RMQSNP\n"
 VERSION = 1
@@ -55,9 +55,9 @@ class SnapshotError(ValueError):
 def write_snapshot(state: EngineState, out: BufferedIOBase) -> None:
     """Write a state to `out` in one pass; `out` is neither flushed nor closed."""
     frames = _Writer(out)
-    frames.write(ENGINE, _json(engine_form(state)))
+    frames.write(ENGINE, _json(engine_to_json(state)))
     for broker in state.brokers:
-        frames.write(BROKER, _json(broker_form(broker)))
+        frames.write(BROKER, _json(broker_to_json(broker)))
         frames.write(UNITS, *(part for queue in broker.queues for part in _packed(queue)))
         for segment in broker.log.segments.values():
             frames.write(SEGMENT, segment)
@@ -68,7 +68,7 @@ def read_snapshot(source: BufferedIOBase) -> EngineState:
     """Read a state, in one pass to the end. Raises SnapshotError if it is incomplete, damaged or inconsistent."""
     frames = _Reader(source)
     try:
-        state, brokers = engine_state(_parsed(frames.read(ENGINE)))
+        state, brokers = engine_from_json(_parsed(frames.read(ENGINE)))
         state.brokers = [_read_broker(frames) for _ in range(brokers)]
         frames.read(DONE)
         check_state(state)
@@ -89,7 +89,7 @@ def read_snapshot(source: BufferedIOBase) -> EngineState:
 
 
 def _read_broker(frames: "_Reader") -> BrokerState:
-    broker, counts = broker_state(_parsed(frames.read(BROKER)))
+    broker, counts = broker_from_json(_parsed(frames.read(BROKER)))
     units = memoryview(frames.read(UNITS))
     for queue, count in zip(broker.queues, counts, strict=True):
         units = _unpack(queue, count, units)

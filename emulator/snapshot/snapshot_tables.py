@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
-from ..auth.policies import Action, Decision, Entry, Policy, PolicyType, Resource, Rights
+from ..auth.policies import Acl, Action, Decision, Policy, PolicyEntry, PolicyType, Resource
 from ..auth.user_table import User, UserStatus, UserType
 from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..config.keys import Config, camel_case
@@ -20,16 +20,20 @@ from ..operations.topics import QueueMapping, QueuePart, TopicConfig
 from ..pop.consumer_order_info import OrderInfo
 from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_metrics import WheelProgress, WrittenMetrics
-from ..schedule.timer_service import FollowedTimer, Slot, TimerState, Waiting
+from ..schedule.timer_service import FollowedTimer, Slot, SlotMessage, TimerState
 from ..store.consume_queue import BatchConsumeQueue, ConsumeQueue
-from ..store.lmq_dispatch import LightQueue
+from ..store.lmq_dispatch import LmqConsumeQueue
 from .durable_state import BrokerState, EngineState, LogState, ServiceState
 
 Form = dict[str, Any]
 C = TypeVar("C", bound=Config)
 V = TypeVar("V")
 
-QUEUES: Mapping[str, type[ConsumeQueue]] = {"simple": ConsumeQueue, "batch": BatchConsumeQueue, "light": LightQueue}
+QUEUES: Mapping[str, type[ConsumeQueue]] = {
+    "simple": ConsumeQueue,
+    "batch": BatchConsumeQueue,
+    "light": LmqConsumeQueue,
+}
 """Classes of consume queues by their names in the file."""
 _KINDS = {kind: name for name, kind in QUEUES.items()}
 
@@ -37,7 +41,7 @@ _KINDS = {kind: name for name, kind in QUEUES.items()}
 # an engine
 
 
-def engine_form(state: EngineState) -> Form:
+def engine_to_json(state: EngineState) -> Form:
     """Convert an engine's state, without the brokers."""
     return {
         "nowMs": state.now_ms,
@@ -45,13 +49,13 @@ def engine_form(state: EngineState) -> Form:
         "streams": state.streams,
         "emulation": state.emulation.changed(),
         "namesrv": state.namesrv.changed(),
-        "kvConfig": state.values,
+        "kvConfig": state.kv_config,
         "extras": state.extras,
         "brokers": len(state.brokers),
     }
 
 
-def engine_state(form: Form) -> tuple[EngineState, int]:
+def engine_from_json(form: Form) -> tuple[EngineState, int]:
     """Restore an engine's state without brokers. Returns it and the number of brokers."""
     state = EngineState(
         form["nowMs"],
@@ -73,7 +77,7 @@ def _config(config: C, keys: Mapping[str, str]) -> C:
 # a broker
 
 
-def broker_form(state: BrokerState) -> Form:
+def broker_to_json(state: BrokerState) -> Form:
     """Convert a broker's state, without the bytes of the log and the units of the queues."""
     log, services = state.log, state.services
     static = {"version": state.mappings_version, "table": [_mapping_form(each) for each in state.mappings.values()]}
@@ -81,7 +85,7 @@ def broker_form(state: BrokerState) -> Form:
         "config": state.config.changed(),
         "topics": {
             "version": state.topics_version,
-            "table": {name: _changed(topic, "topic_name") for name, topic in state.topics.items()},
+            "table": {name: _non_default_fields(topic, "topic_name") for name, topic in state.topics.items()},
         },
         "groups": {
             "version": state.groups_version,
@@ -104,12 +108,12 @@ def broker_form(state: BrokerState) -> Form:
             ]
             for record in sorted(state.pop_records, key=PopRecord.key)
         ],
-        "orders": [[*place, _changed(info)] for place, info in services.orders.items()],
+        "orders": [[*key, _non_default_fields(info)] for key, info in services.orders.items()],
         "delayOffsets": services.delay_offsets,
         "timer": _timer_form(services.timer),
         "filters": [
-            [*place, data.expression, data.expression_type, data.version, data.dead_since]
-            for place, data in services.filters.items()
+            [*key, data.expression, data.expression_type, data.version, data.unused_since]
+            for key, data in services.filters.items()
         ],
         "log": {
             "fileBytes": log.segment_bytes,
@@ -125,7 +129,7 @@ def broker_form(state: BrokerState) -> Form:
     }
 
 
-def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
+def broker_from_json(form: Form) -> tuple[BrokerState, list[int]]:
     """Restore a broker with empty queues and files. Returns it and the number of units of each queue."""
     topics, groups = form["topics"], form["groups"]
     static = form.get("staticTopics", {"version": (0, 0), "table": []})
@@ -133,7 +137,7 @@ def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
     state = BrokerState(
         _config(BrokerConfig(), form["config"]),
         _log(form["log"]),
-        {name: _made(TopicConfig, held, topic_name=name) for name, held in topics["table"].items()},
+        {name: _build(TopicConfig, held, topic_name=name) for name, held in topics["table"].items()},
         _version(topics["version"]),
         {name: _group(name, held) for name, held in groups["table"].items()},
         _version(groups["version"]),
@@ -147,8 +151,8 @@ def broker_state(form: Form) -> tuple[BrokerState, list[int]]:
             _by_number(form["delayOffsets"]),
             _timer(form["timer"]),
             {
-                (topic, group): FilterData(expression, kind, version, SqlFilter(expression), dead_since)
-                for topic, group, expression, kind, version, dead_since in form["filters"]
+                (topic, group): FilterData(expression, kind, version, SqlFilter(expression), unused_since)
+                for topic, group, expression, kind, version, unused_since in form["filters"]
             },
         ),
         {each.topic: each for each in mappings},
@@ -178,61 +182,59 @@ def _queue(topic: str, queue_id: int, kind: str, first: int) -> ConsumeQueue:
 
 
 def _mapping_form(mapping: QueueMapping) -> Form:
-    queues = [[number, [_changed(part) for part in parts]] for number, parts in mapping.queues.items()]
-    return _changed(mapping, "queues") | {"queues": queues}
+    queues = [[number, [_non_default_fields(part) for part in parts]] for number, parts in mapping.queues.items()]
+    return _non_default_fields(mapping, "queues") | {"queues": queues}
 
 
 def _mapping(form: Form) -> QueueMapping:
-    queues = {number: [_made(QueuePart, part) for part in parts] for number, parts in form["queues"]}
-    return _made(QueueMapping, {name: value for name, value in form.items() if name != "queues"}, queues=queues)
+    queues = {number: [_build(QueuePart, part) for part in parts] for number, parts in form["queues"]}
+    return _build(QueueMapping, {name: value for name, value in form.items() if name != "queues"}, queues=queues)
 
 
 def _user_form(user: User) -> Form:
     form = {"username": user.username, "password": user.password, "type": user.user_type.value}
-    rights = user.rights
-    policies = (
-        None if rights is None else [[each.kind.value, *map(_entry_form, each.entries)] for each in rights.policies]
-    )
+    acl = user.acl
+    policies = None if acl is None else [[each.kind.value, *map(_entry_form, each.entries)] for each in acl.policies]
     return {**form, "status": user.status.value, **({} if policies is None else {"rights": policies})}
 
 
-def _entry_form(entry: Entry) -> list[Any]:
+def _entry_form(entry: PolicyEntry) -> list[Any]:
     actions = [action.value for action in entry.actions]
     return [entry.resource.key, actions, list(entry.sources), entry.decision.value]
 
 
 def _user(form: Form) -> User:
     policies = form.get("rights")
-    rights = None
+    acl = None
     if policies is not None:
-        rights = Rights(tuple(Policy(PolicyType(kind), tuple(map(_entry, entries))) for kind, *entries in policies))
-    return User(form["username"], form["password"], UserType(form["type"]), UserStatus(form["status"]), rights)
+        acl = Acl(tuple(Policy(PolicyType(kind), tuple(map(_entry, entries))) for kind, *entries in policies))
+    return User(form["username"], form["password"], UserType(form["type"]), UserStatus(form["status"]), acl)
 
 
-def _entry(form: list[Any]) -> Entry:
+def _entry(form: list[Any]) -> PolicyEntry:
     key, actions, sources, decision = form
     resource = Resource.parse(key)
     if resource is None:
         raise ValueError(f"{key} is no resource")
-    return Entry(resource, tuple(map(Action, actions)), tuple(sources), Decision(decision))
+    return PolicyEntry(resource, tuple(map(Action, actions)), tuple(sources), Decision(decision))
 
 
 def _group_form(group: GroupConfig) -> Form:
-    form = _changed(group, "group_name")
+    form = _non_default_fields(group, "group_name")
     if "retryPolicy" in form:
-        form["retryPolicy"] = _changed(group.retry_policy)
+        form["retryPolicy"] = _non_default_fields(group.retry_policy)
     return form
 
 
 def _group(name: str, form: Form) -> GroupConfig:
-    group = _made(GroupConfig, form, group_name=name)
+    group = _build(GroupConfig, form, group_name=name)
     if "retryPolicy" in form:
-        group.retry_policy = _made(RetryPolicy, form["retryPolicy"])
+        group.retry_policy = _build(RetryPolicy, form["retryPolicy"])
     return group
 
 
 def _order(form: Form) -> OrderInfo:
-    info = _made(OrderInfo, form)
+    info = _build(OrderInfo, form)
     info.counts, info.next_visible = _by_number(info.counts), _by_number(info.next_visible)
     return info
 
@@ -242,18 +244,18 @@ def _order(form: Form) -> OrderInfo:
 
 def _timer_form(state: TimerState) -> Form:
     return {
-        "followed": _changed(state.followed),
+        "followed": _non_default_fields(state.followed),
         "slots": [
             [
                 slot_ms,
                 slot.number,
-                [[waiting.offset, waiting.enqueue_ms, waiting.rolls] for waiting in slot.waiting],
+                [[waiting.offset, waiting.enqueue_ms, waiting.is_rolled] for waiting in slot.waiting],
                 sorted(slot.deleted),
             ]
             for slot_ms, slot in state.slots.items()
         ],
         "progress": [state.progress.taken, state.progress.units],
-        **({} if state.kept_out is None else {"keptOut": state.kept_out}),
+        **({} if state.first_held_back is None else {"keptOut": state.first_held_back}),
         "version": state.version,
         "metrics": {
             "version": state.metrics.version,
@@ -266,13 +268,13 @@ def _timer(form: Form) -> TimerState:
     metrics = form["metrics"]
     return TimerState(
         {
-            slot_ms: Slot([Waiting(*each) for each in waiting], set(deleted), number)
+            slot_ms: Slot([SlotMessage(*each) for each in waiting], set(deleted), number)
             for slot_ms, number, waiting, deleted in form["slots"]
         },
         WheelProgress(*form["progress"]),
         form["version"],
         WrittenMetrics({topic: TimerMetric(*found) for topic, found in metrics["topics"].items()}, metrics["version"]),
-        _made(FollowedTimer, form.get("followed", {})),
+        _build(FollowedTimer, form.get("followed", {})),
         form.get("keptOut"),
     )
 
@@ -280,7 +282,7 @@ def _timer(form: Form) -> TimerState:
 # values
 
 
-def _changed(value: Any, *left_out: str) -> Form:
+def _non_default_fields(value: Any, *left_out: str) -> Form:
     """Return the fields of a value that differ from their defaults."""
     form = {}
     for field in fields(value):
@@ -291,7 +293,7 @@ def _changed(value: Any, *left_out: str) -> Form:
     return form
 
 
-def _made(kind: type[V], form: Mapping[str, Any], **given: Any) -> V:
+def _build(kind: type[V], form: Mapping[str, Any], **given: Any) -> V:
     """Create a value of a class; fields missing in the form get their defaults."""
     known = {camel_case(field.name): field.name for field in fields(kind)}  # type: ignore[arg-type]  # a dataclass
     return kind(**given, **{known[name]: held for name, held in form.items()})

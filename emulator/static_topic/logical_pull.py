@@ -20,7 +20,7 @@ class PulledPart:
         self._part = part
         self._offset = offset
 
-    def back(self, found: PullResult) -> PullResult:
+    def to_logical(self, found: PullResult) -> PullResult:
         """Return the response for the logical queue; at the end of a part the next offset is in the next part."""
         part, next_offset = self._part, found.next_begin_offset
         low, high, code = found.min_offset, found.max_offset, found.code

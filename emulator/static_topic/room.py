@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
 from ..pull.pull_service import PullService
-from ..topic.topic_table import Topics
+from ..topic.topic_table import TopicTable
 from .queue_mappings import QueueMappings
-from .static_topics import CarryOut, StaticTopics
+from .static_topics import ExecuteAt, StaticTopics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class StaticTopicRoom(Room):
     static_topics: StaticTopics
 
 
-def build(mappings: QueueMappings, topics: Topics, pulls: PullService, carry_out: CarryOut) -> StaticTopicRoom:
-    """Build the room. `carry_out` executes a request for physical queues at the broker of a name."""
-    static_topics = StaticTopics(mappings, topics, pulls, carry_out)
+def build(mappings: QueueMappings, topics: TopicTable, pulls: PullService, execute_at: ExecuteAt) -> StaticTopicRoom:
+    """Build the room. `execute_at` executes a request for physical queues at the broker of a name."""
+    static_topics = StaticTopics(mappings, topics, pulls, execute_at)
     return StaticTopicRoom(static_topics=static_topics, handlers=handlers_of(static_topics))

@@ -30,20 +30,20 @@ from ..operations.offsets import (
 from ..operations.send import SendMessage, SendResult
 from ..operations.topics import CreateStaticTopic, QueueMapping, QueuePart
 from ..pull.pull_service import PullService
-from ..topic.topic_table import Topics
+from ..topic.topic_table import TopicTable
 from .logical_pull import PulledPart
 from .queue_mappings import QueueMappings, logical, logical_within, part_at, physical
 
-CarryOut = Callable[[str, Call, Operation], Result | Parked]
+ExecuteAt = Callable[[str, Call, Operation], Result | Parked]
 _LARGEST = 2**63 - 1
 
 
 class LogicalCall:
     """A call whose response is mapped to the logical queue before it is sent."""
 
-    def __init__(self, call: Call, back: Callable[[Any], Result]) -> None:
+    def __init__(self, call: Call, to_logical: Callable[[Any], Result]) -> None:
         self._call = call
-        self._back = back
+        self._to_logical = to_logical
         self.label = call.label
 
     @property
@@ -58,20 +58,20 @@ class LogicalCall:
 
     def reply(self, outcome: Outcome) -> None:
         """Send the mapped response; errors are sent unchanged."""
-        self._call.reply(outcome if isinstance(outcome, EngineError) else self._back(outcome))
+        self._call.reply(outcome if isinstance(outcome, EngineError) else self._to_logical(outcome))
 
 
 class StaticTopics:
     """Handles the requests that name queues, for the static topics of one broker.
 
-    `carry_out` executes a request for physical queues at the broker of a given name.
+    `execute_at` executes a request for physical queues at the broker of a given name.
     """
 
-    def __init__(self, mappings: QueueMappings, topics: Topics, pulls: PullService, carry_out: CarryOut) -> None:
+    def __init__(self, mappings: QueueMappings, topics: TopicTable, pulls: PullService, execute_at: ExecuteAt) -> None:
         self._mappings = mappings
         self._topics = topics
         self._pulls = pulls
-        self._carry_out = carry_out
+        self._execute_at = execute_at
 
     @handles(CreateStaticTopic)
     def create(self, call: Call, operation: CreateStaticTopic) -> Done:
@@ -89,17 +89,17 @@ class StaticTopics:
         """Return the handlers with static topics mapped; `plain` handles all other topics."""
 
         def of_static(
-            kind: type[Operation], carry_out: Callable[[Call, Any, QueueMapping], Result | Parked]
+            kind: type[Operation], execute: Callable[[Call, Any, QueueMapping], Result | Parked]
         ) -> Callable[[Call, Any], Result | Parked]:
             known, otherwise = self._mappings.table, plain[kind]
 
             def handle(call: Call, operation: Any) -> Result | Parked:
                 mapping = known.get(operation.topic)
-                return otherwise(call, operation) if mapping is None else carry_out(call, operation, mapping)
+                return otherwise(call, operation) if mapping is None else execute(call, operation, mapping)
 
             return handle
 
-        ways: dict[type[Operation], Callable[[Call, Any, QueueMapping], Result | Parked]] = {
+        mapped: dict[type[Operation], Callable[[Call, Any, QueueMapping], Result | Parked]] = {
             SendMessage: self._send,
             PullMessage: self._pull,
             GetMaxOffset: self._maximum,
@@ -109,9 +109,9 @@ class StaticTopics:
             QueryConsumerOffset: self._query,
             UpdateConsumerOffset: self._update,
         }
-        return {**plain, **{kind: of_static(kind, way) for kind, way in ways.items()}}
+        return {**plain, **{kind: of_static(kind, handler) for kind, handler in mapped.items()}}
 
-    def _led(self, mapping: QueueMapping, queue_id: int | None, problem: str = "") -> Sequence[QueuePart]:
+    def _parts_of_leader(self, mapping: QueueMapping, queue_id: int | None, problem: str = "") -> Sequence[QueuePart]:
         """Return the parts of a logical queue whose last part is on this broker. Errors: NOT_LEADER_FOR_QUEUE."""
         parts = mapping.queues.get(queue_id, ()) if queue_id is not None else ()
         if parts and parts[-1].broker_name == mapping.broker_name:
@@ -126,14 +126,14 @@ class StaticTopics:
         queue_id = operation.queue_id
         if queue_id < 0:
             queue_id = next(iter(mapping.queues), queue_id)
-        last = self._led(mapping, queue_id)[-1]
+        last = self._parts_of_leader(mapping, queue_id)[-1]
 
-        def back(result: SendResult) -> SendResult:
+        def to_logical(result: SendResult) -> SendResult:
             return replace(result, queue_id=queue_id, queue_offset=logical_within(last, result.queue_offset))
 
         there = replace(operation, queue_id=last.queue_id)
-        result = self._carry_out(mapping.broker_name, LogicalCall(call, back), there)
-        return back(result) if isinstance(result, SendResult) else result
+        result = self._execute_at(mapping.broker_name, LogicalCall(call, to_logical), there)
+        return to_logical(result) if isinstance(result, SendResult) else result
 
     # reading
 
@@ -143,7 +143,7 @@ class StaticTopics:
         A pull that finds no messages may wait only if that part is on this broker.
         """
         problem = f"cannot find mapping item in request process of current broker {mapping.broker_name}"
-        parts = self._led(mapping, operation.queue_id, problem)
+        parts = self._parts_of_leader(mapping, operation.queue_id, problem)
         part = part_at(parts, operation.queue_offset)
         if part is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.NullPointerException: {_null('mappingItem')}")
@@ -159,11 +159,11 @@ class StaticTopics:
             sys_flag=operation.sys_flag & ~(FLAG_SUSPEND if here else FLAG_SUSPEND | FLAG_COMMIT_OFFSET),
         )
         pulled = PulledPart(parts, part, there.queue_offset)
-        found = self._carry_out(part.broker_name, call, there)
+        found = self._execute_at(part.broker_name, call, there)
         assert isinstance(found, PullResult), "a pull that may not wait is answered"
-        result = replace(pulled.back(found), forwarded=not here)
+        result = replace(pulled.to_logical(found), forwarded=not here)
         if here and result.code is ResponseCode.PULL_NOT_FOUND and operation.sys_flag & FLAG_SUSPEND:
-            return self._pulls.wait(LogicalCall(call, pulled.back), there)
+            return self._pulls.wait(LogicalCall(call, pulled.to_logical), there)
         return result
 
     # offsets
@@ -173,7 +173,7 @@ class StaticTopics:
 
         As upstream, it is queried with the queue id of the very last part.
         """
-        parts = self._led(mapping, operation.queue_id)
+        parts = self._parts_of_leader(mapping, operation.queue_id)
         last = part_at(parts, _LARGEST)
         if last is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("maxItem"))
@@ -182,7 +182,7 @@ class StaticTopics:
 
     def _minimum(self, call: Call, operation: GetMinOffset, mapping: QueueMapping) -> Result:
         problem = f"is not leader in broker {mapping.broker_name}, request code 31"
-        first = part_at(self._led(mapping, operation.queue_id, problem), 0)
+        first = part_at(self._parts_of_leader(mapping, operation.queue_id, problem), 0)
         if first is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("mappingItem"))
         there = GetMinOffset(operation.topic, first.queue_id)
@@ -191,7 +191,7 @@ class StaticTopics:
     def _search(self, call: Call, operation: SearchOffset, mapping: QueueMapping) -> Result:
         """Search the parts in order: the first match on this broker counts, else the last match elsewhere."""
         offset = -1
-        for part in self._led(mapping, operation.queue_id):
+        for part in self._parts_of_leader(mapping, operation.queue_id):
             if part.logic_offset < 0:
                 continue
             found = self._offset(part, call, replace(operation, queue_id=part.queue_id))
@@ -205,21 +205,21 @@ class StaticTopics:
 
     def _earliest(self, call: Call, operation: GetEarliestStoreTime, mapping: QueueMapping) -> Result | Parked:
         """Query the broker of the first part, as upstream with the number of the logical queue."""
-        first = part_at(self._led(mapping, operation.queue_id), 0)
+        first = part_at(self._parts_of_leader(mapping, operation.queue_id), 0)
         if first is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("mappingItem"))
-        return self._carry_out(first.broker_name, call, operation)
+        return self._execute_at(first.broker_name, call, operation)
 
     def _offset(self, part: QueuePart, call: Call, operation: Operation) -> int:
-        found = self._carry_out(part.broker_name, call, operation)
+        found = self._execute_at(part.broker_name, call, operation)
         assert isinstance(found, OffsetResult)
         return found.offset
 
     def _query(self, call: Call, operation: QueryConsumerOffset, mapping: QueueMapping) -> Result | Parked:
         """Return the offset committed in the last part, else in the one before it, and so on."""
-        parts = self._led(mapping, operation.queue_id)
+        parts = self._parts_of_leader(mapping, operation.queue_id)
         if len(parts) == 1 and parts[0].logic_offset == 0:
-            return self._carry_out(mapping.broker_name, call, replace(operation, queue_id=parts[0].queue_id))
+            return self._execute_at(mapping.broker_name, call, replace(operation, queue_id=parts[0].queue_id))
         for part in reversed(parts):
             there = replace(operation, queue_id=part.queue_id, set_zero_if_not_found=False)
             try:
@@ -230,7 +230,7 @@ class StaticTopics:
         raise EngineError(ResponseCode.QUERY_NOT_FOUND, "Not found, maybe this group consumer boot first")
 
     def _update(self, call: Call, operation: UpdateConsumerOffset, mapping: QueueMapping) -> Result | Parked:
-        parts = self._led(mapping, operation.queue_id)
+        parts = self._parts_of_leader(mapping, operation.queue_id)
         if operation.commit_offset is None:
             what = 'Cannot invoke "java.lang.Long.longValue()" because "globalOffset" is null'
             raise EngineError(ResponseCode.SYSTEM_ERROR, what)
@@ -238,7 +238,7 @@ class StaticTopics:
         if part is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("mappingItem", "getQueueId"))
         there = replace(operation, queue_id=part.queue_id, commit_offset=physical(part, operation.commit_offset))
-        done = self._carry_out(part.broker_name, call, there)
+        done = self._execute_at(part.broker_name, call, there)
         return done if part.broker_name == mapping.broker_name else Done("")
 
 

@@ -10,7 +10,7 @@ SPANS = ((10_000, 7), (600_000, 7), (3_600_000, 25))
 """For the minute, the hour and the day: the interval between samples (ms), and the number of samples kept."""
 
 
-class Totals(NamedTuple):
+class StatsSample(NamedTuple):
     """Totals at an instant."""
 
     messages: int
@@ -18,7 +18,7 @@ class Totals(NamedTuple):
     times: int
 
 
-class Snapshot(NamedTuple):
+class StatsSnapshot(NamedTuple):
     """A counter between the first and last sample of a span: its sum, its rate per second, its average per event."""
 
     sum: int
@@ -26,8 +26,8 @@ class Snapshot(NamedTuple):
     avgpt: float
 
 
-NOTHING = Totals(0, 0, 0)
-EMPTY = Snapshot(0, 0.0, 0.0)
+NOTHING = StatsSample(0, 0, 0)
+EMPTY = StatsSnapshot(0, 0.0, 0.0)
 
 
 class StatsItem:
@@ -55,7 +55,7 @@ class StatsItem:
         """Add the samples missing up to now. All have the same totals, because no count happened in between."""
         if now_ms < self._next_ms:
             return
-        totals = Totals(self.messages, self.size, self.times)
+        totals = StatsSample(self.messages, self.size, self.times)
         for (apart_ms, most), kept in zip(SPANS, self._samples, strict=True):
             last = (now_ms - self._start_ms) // apart_ms
             first = max(kept[-1][0] + 1, last - most + 1)
@@ -67,16 +67,16 @@ class StatsItem:
         apart_ms = SPANS[0][0]
         return now_ms + apart_ms - (now_ms - self._start_ms) % apart_ms
 
-    def snapshots(self, now_ms: int, *, size: bool = False) -> list[Snapshot]:
+    def snapshots(self, now_ms: int, *, size: bool = False) -> list[StatsSnapshot]:
         """Return the snapshots of the minute, the hour and the day, of messages or of bytes."""
         self.catch_up(now_ms)
         return [_between(kept, apart_ms, size) for (apart_ms, _), kept in zip(SPANS, self._samples, strict=True)]
 
 
-def _between(kept: list[tuple[int, Totals]], apart_ms: int, size: bool) -> Snapshot:
+def _between(kept: list[tuple[int, StatsSample]], apart_ms: int, size: bool) -> StatsSnapshot:
     if len(kept) < 2:
         return EMPTY
     (first, before), (last, after) = kept[0], kept[-1]
     counted = after.size - before.size if size else after.messages - before.messages
     times = after.times - before.times
-    return Snapshot(counted, counted * 1000 / ((last - first) * apart_ms), counted / times if times else 0.0)
+    return StatsSnapshot(counted, counted * 1000 / ((last - first) * apart_ms), counted / times if times else 0.0)

@@ -22,7 +22,7 @@ _NO_PUTS = (DLQ_PREFIX, REVIVE_TOPIC_PREFIX)
 """Topics whose messages upstream does not count as put: dead letter queues and revive topics."""
 
 
-class Totals(NamedTuple):
+class StoreTotals(NamedTuple):
     """Totals at an instant."""
 
     puts: int
@@ -34,7 +34,7 @@ class Totals(NamedTuple):
     """Messages returned by reads."""
 
 
-class Mornings(NamedTuple):
+class DayTotals(NamedTuple):
     """Totals at the start of a day (UTC), without system topics."""
 
     put: int = 0
@@ -49,15 +49,15 @@ class StoreStats:
         self._system = system
         self._start_ms = now_ms
         self._next_sample_ms = now_ms + SAMPLE_MS
-        self._next_morning_ms = now_ms - now_ms % DAY_MS + DAY_MS
-        self._samples: deque[tuple[int, Totals]] = deque()
+        self._next_day_ms = now_ms - now_ms % DAY_MS + DAY_MS
+        self._samples: deque[tuple[int, StoreTotals]] = deque()
         """Numbers of samples, and the totals in them and in all samples since the previous one."""
         self.puts = self.put_bytes = self.reads_found = self.reads_missed = self.transferred = 0
         self.put = self.got = 0
         """Messages of application topics, stored and delivered."""
-        self.today = self.yesterday = Mornings()
+        self.today = self.yesterday = DayTotals()
 
-    def stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
+    def count_stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
         """Count stored messages of `size` bytes in all; `times` is 0 if they belong to an event already counted."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)
@@ -65,18 +65,18 @@ class StoreStats:
         self.put_bytes += size
         if topic.startswith(_NO_PUTS):
             return
-        self.by_name.was_put(topic, messages, size, now_ms, times)
+        self.by_name.count_put(topic, messages, size, now_ms, times)
         if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
             self.put += messages
 
-    def copied(self, size: int, now_ms: int) -> None:
+    def count_replicated(self, size: int, now_ms: int) -> None:
         """Count a record replicated from the master for the store, but not for its topic: the master counts that."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)
         self.puts += 1
         self.put_bytes += size
 
-    def read(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
+    def count_read(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
         """Count a read by a group of `messages` messages with a total of `size` bytes."""
         if now_ms >= self._next_sample_ms:
             self.catch_up(now_ms)
@@ -85,7 +85,7 @@ class StoreStats:
             return
         self.reads_found += 1
         self.transferred += messages
-        self.by_name.was_got(topic, group, messages, size, now_ms)
+        self.by_name.count_got(topic, group, messages, size, now_ms)
         if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
             self.got += messages
 
@@ -93,20 +93,20 @@ class StoreStats:
         """Add the samples and day starts missing up to now."""
         if now_ms < self._next_sample_ms:
             return
-        self._note_whole(now_ms)
+        self._count_whole_broker(now_ms)
         last = (now_ms - self._start_ms) // SAMPLE_MS
-        self._samples.append((last, Totals(self.puts, self.reads_found, self.reads_missed, self.transferred)))
+        self._samples.append((last, StoreTotals(self.puts, self.reads_found, self.reads_missed, self.transferred)))
         # The entry before the longest span holds the totals of the oldest sample in it.
         while len(self._samples) > 1 and self._samples[1][0] < last - SPANS[-1]:
             self._samples.popleft()
         self._next_sample_ms = self._start_ms + (last + 1) * SAMPLE_MS
-        if now_ms >= self._next_morning_ms:
-            days = (now_ms - self._next_morning_ms) // DAY_MS + 1
-            before, self.today = self.today, Mornings(self.put, self.got)
+        if now_ms >= self._next_day_ms:
+            days = (now_ms - self._next_day_ms) // DAY_MS + 1
+            before, self.today = self.today, DayTotals(self.put, self.got)
             self.yesterday = before if days == 1 else self.today
-            self._next_morning_ms += days * DAY_MS
+            self._next_day_ms += days * DAY_MS
 
-    def _note_whole(self, now_ms: int) -> None:
+    def _count_whole_broker(self, now_ms: int) -> None:
         """Copy the totals of the whole broker to its named counters, once per sample: no one reads them earlier."""
         names = self.by_name
         for item, counted in (

@@ -12,7 +12,7 @@ from ..message.record_run import RecordRun
 
 END_BYTES = 8
 """The space that a segment must have left after a record: upstream marks the end of a full file there."""
-FAR_APART = 8
+MAX_BLOCK_FACTOR = 8
 """Records are copied in one block and then split, if the block is at most this many times their total size."""
 _SIZE = Struct(">i")
 
@@ -33,7 +33,7 @@ class CommitLog:
         self._tail = self._segments[0]
         self._full: dict[int, int] = {}
         """The time at which each segment except the last became full (ms), oldest first."""
-        self.cuts: list[int] = []
+        self.truncations: list[int] = []
         """The offset of each truncation. Records before it are unchanged, unless they were dropped."""
         self.stored_bytes = 0
         self.max_offset = 0
@@ -57,7 +57,7 @@ class CommitLog:
         """The first physical offset that is not dropped."""
         return self._first * self.segment_bytes
 
-    def place(self, size: int, now_ms: int) -> int:
+    def reserve(self, size: int, now_ms: int) -> int:
         """Return the physical offset of the next record of `size` bytes; starts a new segment if it does not fit."""
         if len(self._tail) + size + END_BYTES > self.segment_bytes:
             self._full[self._last] = now_ms
@@ -69,12 +69,12 @@ class CommitLog:
         return self.max_offset
 
     @property
-    def room(self) -> int:
+    def free_bytes(self) -> int:
         """The number of bytes that records may still take in the current segment."""
         return self.segment_bytes - len(self._tail) - END_BYTES
 
     def append(self, record: bytes) -> None:
-        """Append a record at the offset that `place` returned, or several records that fit into the segment."""
+        """Append a record at the offset that `reserve` returned, or several records that fit into the segment."""
         self._tail += record
         size = len(record)
         self.max_offset += size
@@ -82,7 +82,7 @@ class CommitLog:
 
     def truncate(self, end: int) -> None:
         """Truncate the log at `end`, the start or the end of a stored record."""
-        self.cuts.append(end)
+        self.truncations.append(end)
         for number in [number for number in self._segments if number * self.segment_bytes > end]:
             self.stored_bytes -= len(self._segments.pop(number))
             self._full.pop(number - 1, None)
@@ -93,27 +93,27 @@ class CommitLog:
         del self._tail[kept:]
         self.max_offset = end
 
-    def parts_from(self, other: "CommitLog", alike: int = 0) -> int:
+    def common_end(self, other: "CommitLog", equal_until: int = 0) -> int:
         """Return the offset from which this log differs from another: the end of the last record that both share.
 
-        `alike`: the end of a record up to which both are known to be equal.
+        `equal_until`: the end of a record up to which both are known to be equal.
         """
-        if self._begins(other, alike):
+        if self._is_prefix_of(other, equal_until):
             return self.max_offset
-        end = max(self.min_offset, other.min_offset, alike)
+        end = max(self.min_offset, other.min_offset, equal_until)
         for ours, theirs in zip(self.records_from(end), other.records_from(end), strict=False):
             if ours != theirs:
                 break
             end = ours[0] + len(ours[1])
         return end
 
-    def _begins(self, other: "CommitLog", alike: int) -> bool:
+    def _is_prefix_of(self, other: "CommitLog", equal_until: int) -> bool:
         """True if this log is a prefix of the other one, apart from segments that the other one dropped."""
-        for number in range(max(self._first, alike // self.segment_bytes), self._last + 1):
+        for number in range(max(self._first, equal_until // self.segment_bytes), self._last + 1):
             segment, theirs = self._segments[number], other._segments.get(number)
             if theirs is None and number < other._first:
                 continue  # the other log has dropped it
-            at = max(alike - number * self.segment_bytes, 0)
+            at = max(equal_until - number * self.segment_bytes, 0)
             if theirs is None or theirs[at : len(segment)] != segment[at:]:
                 return False
             if number != self._last and len(theirs) != len(segment):
@@ -131,14 +131,17 @@ class CommitLog:
             return []
         number, start = divmod(physical_offsets[0], self.segment_bytes)
         end = physical_offsets[-1] + sizes[-1] - number * self.segment_bytes
-        if end > self.segment_bytes or end - start > FAR_APART * total:
-            return [self.read(place, size) for place, size in zip(physical_offsets, sizes, strict=True)]
+        if end > self.segment_bytes or end - start > MAX_BLOCK_FACTOR * total:
+            return [
+                self.read(physical_offset, size) for physical_offset, size in zip(physical_offsets, sizes, strict=True)
+            ]
         block = bytes(memoryview(self._segments[number])[start:end])
         if end - start == total:
             return RecordRun(block, sizes)
         first = physical_offsets[0]
         return [
-            block[place - first : place - first + size] for place, size in zip(physical_offsets, sizes, strict=True)
+            block[physical_offset - first : physical_offset - first + size]
+            for physical_offset, size in zip(physical_offsets, sizes, strict=True)
         ]
 
     def segment_of(self, physical_offset: int) -> tuple[bytearray, int]:

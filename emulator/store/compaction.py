@@ -15,7 +15,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from ..config import BrokerConfig
-from ..kernel.random_streams import Chance
+from ..kernel.random_streams import RandomStreams
 from ..message import properties as props
 from ..message import stored_record as records
 from .consume_queue import ConsumeQueue
@@ -26,18 +26,18 @@ _UNIT_BYTES = 46
 _END_BYTES = 8
 """The size of the end marker of a log file."""
 _FILES_OF_INDEX_MIN = 5
-_PLACE = Struct(">q")
-_PLACE_AT = 28
+_POSITION = Struct(">q")
+_POSITION_AT = 28
 
 
-class Entry(NamedTuple):
+class CompactedMessage(NamedTuple):
     """A message of a queue, and its position in the queue's own log."""
 
     offset: int
     size: int
     keys: str
     has_body: bool
-    place: int = 0
+    position: int = 0
 
 
 class _File:
@@ -47,14 +47,14 @@ class _File:
 
     def __init__(self, base: int) -> None:
         self.base = self.end = base
-        self.entries: list[Entry] = []
+        self.entries: list[CompactedMessage] = []
 
 
 def _last_offset(file: _File) -> int:
     return file.entries[-1].offset
 
 
-def _offset(entry: Entry) -> int:
+def _offset(entry: CompactedMessage) -> int:
     return entry.offset
 
 
@@ -70,7 +70,7 @@ class CompactedQueue:
         self._files: list[_File] = []
         self._taken = queue.first
         self._next_round_ms: int | None = None
-        self._done = -1
+        self._compared_until = -1
         """The offset of the last message whose keys a round has compared."""
 
     @property
@@ -83,7 +83,7 @@ class CompactedQueue:
         """The offset after the last message with keys; at least the minimum."""
         return max(_last_offset(self._files[-1]) + 1, self.queue.first) if self._files else 0
 
-    def left(self, offset: int, count: int) -> list[Entry]:
+    def remaining(self, offset: int, count: int) -> list[CompactedMessage]:
         """Return up to `count` remaining messages from an offset on, which must not be outside minimum and maximum.
 
         All are from one file, because a response never spans two files.
@@ -104,7 +104,7 @@ class CompactedQueue:
             keys = record.property_map().get(props.KEYS, "")
             # A record that holds several messages counts as one message.
             if keys.strip() and record.queue_offset == offset:
-                self._append(self._files, Entry(offset, size, keys, bool(record.body)))
+                self._append(self._files, CompactedMessage(offset, size, keys, bool(record.body)))
             if self._next_round_ms is None:
                 self._next_round_ms = record.store_timestamp + self._period_ms
         self._rounds(now_ms)
@@ -119,7 +119,7 @@ class CompactedQueue:
 
     def _compact(self) -> None:
         full = self._files[:-1]
-        fresh = [entry for file in full for entry in file.entries if entry.offset > self._done]
+        fresh = [entry for file in full for entry in file.entries if entry.offset > self._compared_until]
         if not fresh:
             return
         latest = {entry.keys: entry.offset for entry in fresh}
@@ -130,19 +130,19 @@ class CompactedQueue:
         # Upstream's round fails if no message would remain.
         if kept:
             self._files = [*kept, self._files[-1]]
-            self._done = fresh[-1].offset
+            self._compared_until = fresh[-1].offset
 
-    def _append(self, files: list[_File], entry: Entry) -> None:
+    def _append(self, files: list[_File], entry: CompactedMessage) -> None:
         if not files or not self._has_room(files[-1], entry):
             made = _File(files[-1].base + self._file_bytes if files else 0)
             if not self._has_room(made, entry):
                 return
             files.append(made)
         file = files[-1]
-        file.entries.append(entry._replace(place=file.end))
+        file.entries.append(entry._replace(position=file.end))
         file.end += entry.size
 
-    def _has_room(self, file: _File, entry: Entry) -> bool:
+    def _has_room(self, file: _File, entry: CompactedMessage) -> bool:
         used = file.end - file.base + entry.size + _END_BYTES
         return len(file.entries) + 1 < self._units and used <= self._file_bytes
 
@@ -150,10 +150,10 @@ class CompactedQueue:
 class Compaction:
     """The compacted logs of all queues of compacted topics, each created at its first read."""
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, chance: Chance, name: str) -> None:
+    def __init__(self, config: BrokerConfig, store: MessageStore, random_streams: RandomStreams, name: str) -> None:
         self._config = config
         self._store = store
-        self._chance = chance
+        self._random_streams = random_streams
         self._name = name
         self._logs: dict[tuple[str, int], CompactedQueue] = {}
 
@@ -164,15 +164,15 @@ class Compaction:
         if log is None or log.queue is not queue:
             interval = self._config.compaction_schedule_internal
             # Equal after a restart, so that removed messages do not reappear.
-            pause = 1000 + self._chance.fixed(f"{self._name} compaction of {key}", max(interval, 1))
+            pause = 1000 + self._random_streams.fixed(f"{self._name} compaction of {key}", max(interval, 1))
             log = self._logs[key] = CompactedQueue(self._config, self._store, queue, interval + pause)
         log.catch_up(self._store.now_ms)
         return log
 
 
-def moved(record: bytes, place: int) -> bytes:
+def with_position(record: bytes, position: int) -> bytes:
     """Return a record as the queue's own log stores it: with its position in that log."""
-    return record[:_PLACE_AT] + _PLACE.pack(place) + record[_PLACE_AT + _PLACE.size :]
+    return record[:_POSITION_AT] + _POSITION.pack(position) + record[_POSITION_AT + _POSITION.size :]
 
 
 def _file_bytes(index_bytes: int, wanted: int) -> int:

@@ -36,7 +36,7 @@ class ConsumeQueue:
         return self.first + len(self.physical)
 
     @property
-    def is_spent(self) -> bool:
+    def is_drained(self) -> bool:
         """True if the queue held messages, all of which were dropped."""
         return self.first > 0 and not self.physical
 
@@ -53,12 +53,12 @@ class ConsumeQueue:
         self.sizes.extend(sizes)
         self.tags_codes.extend(tags_codes)
 
-    def follow(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
+    def append_replica(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
         """Add a unit replicated from the master at its offset; a unit that is not the next one is ignored."""
         if offset == self.max_offset:
             self.append(physical_offset, size, tags_code)
 
-    def holding(self, messages: int) -> AbstractContextManager[None]:
+    def as_batch_of(self, messages: int) -> AbstractContextManager[None]:
         """Make appends in this context count as `messages` messages each; only queues of batches do."""
         return nullcontext()
 
@@ -69,9 +69,9 @@ class ConsumeQueue:
             raise IndexError(offset)
         return self.physical[index], self.sizes[index], self.tags_codes[index]
 
-    def offset_at(self, place: int) -> int:
+    def offset_at(self, physical_offset: int) -> int:
         """Return the offset of the first unit whose record is at or after a physical offset, or the maximum offset."""
-        return self.first + bisect_left(self.physical, place)
+        return self.first + bisect_left(self.physical, physical_offset)
 
     def truncate(self, end: int) -> None:
         """Remove the units whose record is at or after a physical offset."""
@@ -99,7 +99,7 @@ class BatchConsumeQueue(ConsumeQueue):
         self._messages = 1
 
     @contextmanager
-    def holding(self, messages: int) -> Iterator[None]:
+    def as_batch_of(self, messages: int) -> Iterator[None]:
         """Make appends in this context add `messages` units each."""
         self._messages = messages
         try:
@@ -114,11 +114,11 @@ class BatchConsumeQueue(ConsumeQueue):
             super().append(physical_offset, size, tags_code)
         return first
 
-    def begin_of(self, offset: int) -> int:
+    def first_unit_of_record(self, offset: int) -> int:
         """Return the offset of the first unit of the record at an offset."""
         return self.first + bisect_left(self.physical, self.physical[offset - self.first])
 
-    def end_of(self, offset: int) -> int:
+    def end_of_record(self, offset: int) -> int:
         """Return the offset after the last unit of the record at an offset."""
         return self.first + bisect_right(self.physical, self.physical[offset - self.first])
 

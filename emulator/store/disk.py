@@ -9,7 +9,7 @@ from enum import IntEnum
 from ..config import BrokerConfig
 
 
-class Pressure(IntEnum):
+class DiskLevel(IntEnum):
     """Disk usage level, as found by a disk check."""
 
     NONE = 0
@@ -45,26 +45,26 @@ class Disk:
             percent += -(-stored_bytes * 100 // self._config.store_disk_bytes)
         return min(percent, 100) / 100
 
-    def pressure(self, stored_bytes: int) -> Pressure:
+    def level(self, stored_bytes: int) -> DiskLevel:
         """Return the level that a check would find."""
         config, used = self._config, self.used(stored_bytes)
         if used > _within(config.disk_space_warning_level_ratio, 35, 90):
-            return Pressure.FULL
+            return DiskLevel.FULL
         if used > _within(config.disk_space_clean_forcibly_ratio, 30, 85):
-            return Pressure.FORCIBLE
+            return DiskLevel.FORCIBLE
         if used > _within(config.disk_max_used_space_ratio, 10, 95):
-            return Pressure.RECLAIM
-        return Pressure.NONE
+            return DiskLevel.RECLAIM
+        return DiskLevel.NONE
 
-    def look(self, stored_bytes: int) -> Pressure:
+    def check(self, stored_bytes: int) -> DiskLevel:
         """Check the disk: return its level and update `full`."""
-        pressure = self.pressure(stored_bytes)
-        self.full = self.would_be_full(pressure)
-        return pressure
+        level = self.level(stored_bytes)
+        self.full = self.full_after(level)
+        return level
 
-    def would_be_full(self, pressure: Pressure) -> bool:
+    def full_after(self, level: DiskLevel) -> bool:
         """Return the value of `full` after a check that finds this level: between the two limits it does not change."""
-        return pressure is Pressure.FULL or (self.full and pressure is Pressure.FORCIBLE)
+        return level is DiskLevel.FULL or (self.full and level is DiskLevel.FORCIBLE)
 
 
 def _within(percent: int, low: int, high: int) -> float:

@@ -11,10 +11,10 @@ message sent to any topic can then be read. In the emulator such a message is ad
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ..assembly.listeners import Arrival
+from ..assembly.listeners import ArrivalListener
 from ..config import BrokerConfig
 from ..message import properties as props
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..message.names import RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_TOPIC_PREFIX, is_lmq, is_retry
 from .consume_queue import BatchConsumeQueue, ConsumeQueue
 
@@ -22,22 +22,22 @@ DISPATCH = props.INNER_MULTI_DISPATCH
 OFFSETS = props.INNER_MULTI_QUEUE_OFFSET
 
 
-class LightQueue(ConsumeQueue):
+class LmqConsumeQueue(ConsumeQueue):
     """An LMQ with two separate offset counters: for messages of its own topic, and for those of other topics.
 
     Both continue at the end of the queue when a broker starts. A unit is added at its offset. If that offset is below
     the end of the queue, the unit is dropped; if it is above, the unit is added at the end.
     """
 
-    __slots__ = ("next_direct", "next_light")
+    __slots__ = ("next_direct", "next_dispatched")
 
     def __init__(self, topic: str, queue_id: int) -> None:
         super().__init__(topic, queue_id)
-        self.next_direct = self.next_light = 0
+        self.next_direct = self.next_dispatched = 0
 
     def begin(self) -> None:
         """Set both counters to the end of the queue when a broker starts."""
-        self.next_direct = self.next_light = self.max_offset
+        self.next_direct = self.next_dispatched = self.max_offset
 
     def append(self, physical_offset: int, size: int, tags_code: int) -> int:
         """Add a message of the topic with this name, and return the offset that it got."""
@@ -46,7 +46,7 @@ class LightQueue(ConsumeQueue):
         self.put(offset, physical_offset, size, tags_code)
         return offset
 
-    def follow(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
+    def append_replica(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
         """Add a unit at the offset that it has on the master."""
         self.put(offset, physical_offset, size, tags_code)
 
@@ -69,22 +69,22 @@ class MultiDispatch:
     """
 
     def __init__(
-        self, config: BrokerConfig, find: Callable[[str], LightQueue | None], arrivals: Iterable[Arrival]
+        self, config: BrokerConfig, find: Callable[[str], LmqConsumeQueue | None], arrivals: Iterable[ArrivalListener]
     ) -> None:
         self._config = config
         self._find = find
         self._arrivals = arrivals
 
-    def announce(self, message: Message) -> list[LightQueue]:
+    def assign_offsets(self, message: MessageToStore) -> list[LmqConsumeQueue]:
         """Set a message's LMQ offsets before it is encoded. Returns its LMQs, repeated as often as it names them."""
         text = message.properties.get(DISPATCH, "")
         if not text.strip() or not _may_be_dispatched(message.topic):
             return []
         queues = [self._find(name) if is_lmq(name) else None for name in _split(text)]
-        message.properties[OFFSETS] = ",".join("" if each is None else str(each.next_light) for each in queues)
+        message.properties[OFFSETS] = ",".join("" if each is None else str(each.next_dispatched) for each in queues)
         return [each for each in queues if each is not None]
 
-    def stored(
+    def dispatch(
         self, queue: ConsumeQueue | None, topic: str, properties: dict[str, str], unit: tuple[int, int, int]
     ) -> None:
         """Add a stored record to its LMQs, if the queue of its topic contains it.
@@ -93,18 +93,18 @@ class MultiDispatch:
         """
         if DISPATCH not in properties or is_retry(topic):
             return
-        places = self._places(properties)
+        targets = self._queues_and_offsets(properties)
         queued = queue is not None and not isinstance(queue, BatchConsumeQueue)
         if queued and self._config.enable_multi_dispatch and _may_be_dispatched(topic):
-            for found, offset in places:
+            for found, offset in targets:
                 if "/" not in found.topic:
                     found.put(offset, *unit)
-        for found, offset in places:
+        for found, offset in targets:
             last = max(offset, found.max_offset - 1)
-            for told, _ in self._arrivals:
-                told(found.topic, 0, last, unit[2], properties)
+            for on_message, _ in self._arrivals:
+                on_message(found.topic, 0, last, unit[2], properties)
 
-    def _places(self, properties: Mapping[str, str]) -> list[tuple[LightQueue, int]]:
+    def _queues_and_offsets(self, properties: Mapping[str, str]) -> list[tuple[LmqConsumeQueue, int]]:
         names, offsets = _split(properties[DISPATCH]), _split(properties.get(OFFSETS, ""))
         if len(names) != len(offsets) or not all(map(_is_number, offsets)):
             return []

@@ -9,23 +9,23 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, count
 
-from ..assembly.listeners import Arrival, Hook, Listeners, Watcher
+from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher
 from ..config import BrokerConfig
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.batch import LateProperties, Part, are_usual, tags_of
-from ..message.message import Message, Stored
+from ..message.batch import LazyProperties, Part, are_well_formed, tags_of
+from ..message.message import MessageToStore, StoredPosition
 from ..message.names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_lmq, is_retry
 from ..stats.broker_stats import BrokerStats
 from ..stats.store_stats import StoreStats
 from .commit_log import CommitLog
 from .consume_queue import BatchConsumeQueue, ConsumeQueue, number_within
 from .disk import Disk
-from .flush import Flushing
-from .store_time_index import StoreTimes
+from .flush import FlushPosition
+from .store_time_index import StoreTimeIndex
 
 PROPERTIES_MAX_BYTES = 32767
 OVERHEAD_BYTES = 2 * 65536
@@ -52,7 +52,7 @@ class MessageStore:
         scheduler: Scheduler,
         store_host: bytes,
         max_bytes: int,
-        follows: bool = False,
+        is_slave: bool = False,
         batched: Collection[str] = (),
     ) -> None:
         self._config = config
@@ -62,24 +62,24 @@ class MessageStore:
         largest = config.max_message_size + OVERHEAD_BYTES
         room = min(max_bytes, config.store_disk_bytes or max_bytes)
         segment_bytes = max(min(config.mapped_file_size_commit_log, room // 8), largest)
-        self._flushing = Flushing(config, scheduler.now_ms, 0)
+        self._flush_position = FlushPosition(config, scheduler.now_ms, 0)
         self.log = CommitLog(segment_bytes, max_bytes, self._trimmed, self._file_is_full)
-        self._times = StoreTimes()
+        self._time_index = StoreTimeIndex()
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
         self._of_topic: dict[str, dict[int, ConsumeQueue]] = {}
-        self.wanted: dict[str, set[int]] = {}
+        self.empty_queues_read: dict[str, set[int]] = {}
         """Empty queues that were read, by topic: upstream creates queues on reads."""
         self.hooks: list[Hook] = []
         """Called in order before each append; a hook may redirect or refuse the message."""
-        self.arrivals: list[Arrival] = []
+        self.arrivals: list[ArrivalListener] = []
         """Listeners called after each append."""
         self.watchers: dict[str, Watcher] = {}
         """By topic, a function called after each append to it with queue id, offset and properties."""
         self.full_files: list[Callable[[], None]] = []
         """Called each time a segment of the log becomes full."""
-        self.followers: list[MessageStore] = []
+        self.slave_stores: list[MessageStore] = []
         """Stores of slaves, to which every record is replicated."""
-        self.follows = follows
+        self.is_slave = is_slave
         """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
         self.stats = StoreStats(scheduler.now_ms, BrokerStats(config, scheduler.now_ms))
@@ -114,11 +114,11 @@ class MessageStore:
 
     # writing
 
-    def put(self, message: Message) -> Stored:
+    def put(self, message: MessageToStore) -> StoredPosition:
         """Store a message. Raises MESSAGE_ILLEGAL if it is too large, or if it may not hold other messages but does."""
         return self._append_whole(message) if self.prepare(message) else self.append(message)
 
-    def prepare(self, message: Message) -> bool:
+    def prepare(self, message: MessageToStore) -> bool:
         """Run the hooks on a message that is about to be stored. Returns True if it holds other messages.
 
         Raises MESSAGE_ILLEGAL and the errors of the hooks.
@@ -130,13 +130,13 @@ class MessageStore:
             hook(message)
         return bool(whole)
 
-    def _append_whole(self, message: Message) -> Stored:
+    def _append_whole(self, message: MessageToStore) -> StoredPosition:
         """Store a message that holds others. In a queue of batches it takes as many offsets as it holds messages."""
         # A hook may have redirected it to a queue for delayed messages, which counts it as one.
         number = number_within(message.properties)
-        with self._made_queue(message.topic, message.queue_id).holding(number):
+        with self._made_queue(message.topic, message.queue_id).as_batch_of(number):
             stored = self.append(message)
-        self.stats.stored(message.topic, number - 1, 0, stored.store_timestamp, times=0)
+        self.stats.count_stored(message.topic, number - 1, 0, stored.store_timestamp, times=0)
         return stored
 
     def _made_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
@@ -149,7 +149,7 @@ class MessageStore:
     def _kind_of(self, topic: str) -> type[ConsumeQueue]:
         return BatchConsumeQueue if topic in self.batched else ConsumeQueue
 
-    def append(self, message: Message, properties_text: str | None = None) -> Stored:
+    def append(self, message: MessageToStore, properties_text: str | None = None) -> StoredPosition:
         """Store a message unchanged, without the hooks. `properties_text`: its properties, if they are already encoded.
 
         A message with the flag prepared or rolled back is only in the log: no queue contains it, and its offset is 0.
@@ -157,8 +157,8 @@ class MessageStore:
         slave, or with a full disk). Source: CommitLog.DefaultAppendMessageCallback,
         DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue (5.3.3).
         """
-        if self.follows or self.disk.full:
-            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, _SLAVE if self.follows else _FULL)
+        if self.is_slave or self.disk.full:
+            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, _SLAVE if self.is_slave else _FULL)
         properties = message.properties
         text = (props.encode(properties) if properties_text is None else properties_text).encode()
         body = message.body
@@ -182,11 +182,11 @@ class MessageStore:
         born_host, store_host = message.born_host, self.store_host
         size = records.encoded_size(born_host, store_host, topic_bytes, len(body), len(text))
         now = self._scheduler.now_ms
-        if now >= self._flushing.next_look_ms:
-            self._flushing.catch_up(now, self.log.max_offset)
-        physical_offset = self.log.place(size, now)
-        if now != self._times.last_ms:
-            self._times.note(now, physical_offset)
+        if now >= self._flush_position.next_check_ms:
+            self._flush_position.catch_up(now, self.log.max_offset)
+        physical_offset = self.log.reserve(size, now)
+        if now != self._time_index.last_ms:
+            self._time_index.add(now, physical_offset)
         queue_offset = queue.append(physical_offset, size, tags_code) if queue is not None else 0
         record = records.encode(
             topic_bytes,
@@ -205,30 +205,30 @@ class MessageStore:
             text,
         )
         self._write(record, tags_code)
-        self.stats.stored(topic, 1, size, now)
+        self.stats.count_stored(topic, 1, size, now)
         self.last_store_timestamp = now
         watcher = self.watchers.get(topic) if queued else None
         if watcher is not None:
             watcher(queue_id, queue_offset, properties)
-        for told, _ in self.arrivals:
-            told(topic, queue_id, queue_offset, tags_code, properties)
-        return Stored(queue_id, queue_offset, physical_offset, size, now)
+        for on_message, _ in self.arrivals:
+            on_message(topic, queue_id, queue_offset, tags_code, properties)
+        return StoredPosition(queue_id, queue_offset, physical_offset, size, now)
 
     def _write(self, record: bytes, tags_code: int) -> None:
         self.log.append(record)
-        for follower in self.followers:
-            follower.follow(record, tags_code)
+        for slave_store in self.slave_stores:
+            slave_store.replicate(record, tags_code)
 
     append_part = append
     """Stores one message of a batch."""
 
-    def can_copy(self, parts: Sequence[Part], whole: Message, reserved: Iterable[str]) -> bool:
-        """True if a batch has no special feature, so that `append_copies` can store it.
+    def can_append_batch(self, parts: Sequence[Part], whole: MessageToStore, reserved: Iterable[str]) -> bool:
+        """True if a batch has no special feature, so that `append_batch` can store it.
 
         `whole` has all fields of its messages but body, flag and own properties. Its properties are added to each.
         `reserved`: names of properties that are added, or that no message keeps.
         """
-        if self.follows or self.disk.full or whole.topic in self.watchers or whole.tags_code is not None:
+        if self.is_slave or self.disk.full or whole.topic in self.watchers or whole.tags_code is not None:
             return False
         if whole.sys_flag & records.SYS_TRANSACTION_PREPARED or len(whole.body) > self.max_message_size:
             return False
@@ -236,9 +236,9 @@ class MessageStore:
             return False
         texts = [text for _, _, text in parts]
         longest = max(map(len, texts)) + len(props.encode(whole.properties).encode())
-        return longest <= PROPERTIES_MAX_BYTES and are_usual(texts, reserved)
+        return longest <= PROPERTIES_MAX_BYTES and are_well_formed(texts, reserved)
 
-    def append_copies(self, parts: Sequence[Part], whole: Message) -> tuple[int, list[int]]:
+    def append_batch(self, parts: Sequence[Part], whole: MessageToStore) -> tuple[int, list[int]]:
         """Store the messages of a batch as `append_part` would, with their encoded properties as sent.
 
         All are stored before a listener is called for the first one. Returns the first queue offset, and all physical
@@ -246,8 +246,8 @@ class MessageStore:
         """
         queue = self._made_queue(whole.topic, whole.queue_id)
         now = self._scheduler.now_ms
-        if now >= self._flushing.next_look_ms:
-            self._flushing.catch_up(now, self.log.max_offset)
+        if now >= self._flush_position.next_check_ms:
+            self._flush_position.catch_up(now, self.log.max_offset)
         self.last_store_timestamp = now
         added = props.encode(whole.properties).encode()
         common_tag = whole.properties.get(props.TAGS)
@@ -256,41 +256,41 @@ class MessageStore:
         copies = [(flag, body, text + added) for flag, body, text in parts]
         empty = records.encoded_size(whole.born_host, self.store_host, whole.topic.encode(), 0, 0)
         sizes = [empty + len(body) + len(text) for _, body, text in copies]
-        first, places = queue.max_offset, list[int]()
-        while (at := len(places)) < len(copies):
-            place = self.log.place(sizes[at], now)
-            if now != self._times.last_ms:
-                self._times.note(now, place)
-            ends = [*accumulate(sizes[at:], initial=place)]
+        first, physical_offsets = queue.max_offset, list[int]()
+        while (at := len(physical_offsets)) < len(copies):
+            physical_offset = self.log.reserve(sizes[at], now)
+            if now != self._time_index.last_ms:
+                self._time_index.add(now, physical_offset)
+            ends = [*accumulate(sizes[at:], initial=physical_offset)]
             # At least one record fits: no record is larger than a segment.
-            run = slice(at, at + max(bisect_right(ends, place + self.log.room) - 1, 1))
+            run = slice(at, at + max(bisect_right(ends, physical_offset + self.log.free_bytes) - 1, 1))
             starts = ends[: run.stop - at]
             self._append_run(queue, whole, now, copies[run], starts, sizes[run], tags_codes[run])
-            places += starts
-        arrivals = [told for told, awaits in self.arrivals if awaits()]
+            physical_offsets += starts
+        arrivals = [on_message for on_message, is_awaited in self.arrivals if is_awaited()]
         if arrivals:
             for queue_offset, tags_code, (_, _, text) in zip(count(first), tags_codes, copies, strict=False):
-                late = LateProperties(text)
-                for told in arrivals:
-                    told(whole.topic, whole.queue_id, queue_offset, tags_code, late)
-        return first, places
+                lazy = LazyProperties(text)
+                for on_message in arrivals:
+                    on_message(whole.topic, whole.queue_id, queue_offset, tags_code, lazy)
+        return first, physical_offsets
 
     def _append_run(  # noqa: PLR0917 - once per batch; keywords would cost time
         self,
         queue: ConsumeQueue,
-        whole: Message,
+        whole: MessageToStore,
         now: int,
         copies: Sequence[Part],
-        places: Sequence[int],
+        physical_offsets: Sequence[int],
         sizes: Sequence[int],
         tags_codes: Sequence[int],
     ) -> None:
         """Append messages that are in one segment of the log."""
-        block = records.encode_run(
+        block = records.encode_consecutive(
             whole.topic.encode(),
             whole.queue_id,
             queue.max_offset,
-            places[0],
+            physical_offsets[0],
             whole.sys_flag,
             whole.born_timestamp,
             whole.born_host,
@@ -301,13 +301,13 @@ class MessageStore:
             copies,
         )
         self.log.append(block)
-        self.stats.stored(whole.topic, len(copies), len(block), now)
-        queue.extend(places, sizes, tags_codes)
-        for follower in self.followers:
-            for at, size, tags_code in zip(places, sizes, tags_codes, strict=True):
-                follower.follow(block[at - places[0] : at - places[0] + size], tags_code)
+        self.stats.count_stored(whole.topic, len(copies), len(block), now)
+        queue.extend(physical_offsets, sizes, tags_codes)
+        for slave_store in self.slave_stores:
+            for at, size, tags_code in zip(physical_offsets, sizes, tags_codes, strict=True):
+                slave_store.replicate(block[at - physical_offsets[0] : at - physical_offsets[0] + size], tags_code)
 
-    def follow(self, record: bytes, tags_code: int) -> None:
+    def replicate(self, record: bytes, tags_code: int) -> None:
         """Store a record replicated from the master, and call the arrival listeners.
 
         If the master has deleted and recreated the topic, its queue restarts at 0. Units are ignored here until that
@@ -315,15 +315,15 @@ class MessageStore:
         """
         found = records.decode(record)
         now = self._scheduler.now_ms
-        if now >= self._flushing.next_look_ms:
-            self._flushing.catch_up(now, self.log.max_offset)
-        place = self.log.place(len(record), now)
-        if place != found.physical_offset:
-            raise AssertionError(f"a record of offset {found.physical_offset} came to {place}")
-        if found.store_timestamp != self._times.last_ms:
-            self._times.note(found.store_timestamp, place)
+        if now >= self._flush_position.next_check_ms:
+            self._flush_position.catch_up(now, self.log.max_offset)
+        physical_offset = self.log.reserve(len(record), now)
+        if physical_offset != found.physical_offset:
+            raise AssertionError(f"a record of offset {found.physical_offset} came to {physical_offset}")
+        if found.store_timestamp != self._time_index.last_ms:
+            self._time_index.add(found.store_timestamp, physical_offset)
         self.log.append(record)
-        self.stats.copied(len(record), now)
+        self.stats.count_replicated(len(record), now)
         self.last_store_timestamp = found.store_timestamp
         if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
             queue = self.queues.get((found.topic, found.queue_id))
@@ -331,31 +331,31 @@ class MessageStore:
                 queue = self._made_queue(found.topic, found.queue_id)
                 queue.first = found.queue_offset
             whole = found.sys_flag & records.SYS_INNER_BATCH
-            with queue.holding(number_within(found.property_map()) if whole else 1):
-                queue.follow(found.queue_offset, place, len(record), tags_code)
+            with queue.as_batch_of(number_within(found.property_map()) if whole else 1):
+                queue.append_replica(found.queue_offset, physical_offset, len(record), tags_code)
         properties = found.property_map()
-        for told, _ in self.arrivals:
-            told(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
+        for on_message, _ in self.arrivals:
+            on_message(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
 
     def tags_code_at(self, record: bytes) -> int:
         """Return the tags code of a stored record: that in the consume queue, or else the hash of its tag."""
         found = records.decode(record)
         queue = self.queues.get((found.topic, found.queue_id))
         if queue is not None and queue.first <= found.queue_offset < queue.max_offset:
-            place, _, tags_code = queue.unit(found.queue_offset)
-            if place == found.physical_offset:
+            physical_offset, _, tags_code = queue.unit(found.queue_offset)
+            if physical_offset == found.physical_offset:
                 return tags_code
         tag = found.property_map().get(props.TAGS)
         return tags_code_of(tag) if tag else 0
 
-    def give_up(self, end: int) -> None:
+    def truncate(self, end: int) -> None:
         """Truncate log and queues at a physical offset."""
         if end < self.log.max_offset:
             self.log.truncate(end)
-            self._times.truncate(end)
+            self._time_index.truncate(end)
             for queue in self.queues.values():
                 queue.truncate(end)
-            self._flushing = Flushing(self._config, self._scheduler.now_ms, end)
+            self._flush_position = FlushPosition(self._config, self._scheduler.now_ms, end)
 
     def restore(
         self,
@@ -371,13 +371,13 @@ class MessageStore:
         Messages larger than a segment are refused, regardless of the current `maxMessageSize`.
         """
         self.log.restore(segment_bytes, segments, full)
-        self._times = StoreTimes()
+        self._time_index = StoreTimeIndex()
         self.max_message_size = min(self.max_message_size, segment_bytes - OVERHEAD_BYTES)
         self.last_store_timestamp = last_store_timestamp
         for queue in queues:
             self.queues[queue.topic, queue.queue_id] = queue
             self._of_topic.setdefault(queue.topic, {})[queue.queue_id] = queue
-        self.crash(power_loss=False)
+        self.recover(power_loss=False)
 
     def _too_large(self) -> EngineError:
         return EngineError(
@@ -386,13 +386,13 @@ class MessageStore:
             f"msg body length limit {self.max_message_size}B, msg properties length limit 32KB.",
         )
 
-    def crash(self, *, power_loss: bool) -> None:
+    def recover(self, *, power_loss: bool) -> None:
         """Recover after a crash: with `power_loss` without the records that were not flushed, else with all records."""
         now = self._scheduler.now_ms
         if power_loss:
-            self.give_up(max(self._flushing.flushed(now, self.log.max_offset), self.log.min_offset))
-        self._flushing = Flushing(self._config, now, self.log.max_offset)
-        self.wanted.clear()
+            self.truncate(max(self._flush_position.flushed(now, self.log.max_offset), self.log.min_offset))
+        self._flush_position = FlushPosition(self._config, now, self.log.max_offset)
+        self.empty_queues_read.clear()
 
     # reading
 
@@ -400,15 +400,15 @@ class MessageStore:
         """Return the consume queue, or None if nothing was ever stored in it."""
         return self.queues.get((topic, queue_id))
 
-    def want(self, topic: str, queue_id: int) -> None:
+    def note_empty_read(self, topic: str, queue_id: int) -> None:
         """Record that an empty queue was read."""
-        self.wanted.setdefault(topic, set()).add(queue_id)
+        self.empty_queues_read.setdefault(topic, set()).add(queue_id)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         """Return the first offset of a queue, 0 if the queue is unknown."""
         queue = self.queues.get((topic, queue_id))
         if queue is None:
-            self.want(topic, queue_id)
+            self.note_empty_read(topic, queue_id)
             return 0
         return queue.first
 
@@ -439,13 +439,13 @@ class MessageStore:
         """
         queue = self.queues.get((topic, queue_id))
         if queue is None:
-            self.want(topic, queue_id)
+            self.note_empty_read(topic, queue_id)
             return 0
         if not queue.physical:
             return 0
         end = queue.max_offset
         if isinstance(queue, BatchConsumeQueue):
-            upper, end = False, queue.begin_of(end - 1)
+            upper, end = False, queue.first_unit_of_record(end - 1)
         found = min(self._first_stored(queue, timestamp, after=upper), end)
         if not upper:
             return found
@@ -453,10 +453,10 @@ class MessageStore:
 
     def _first_stored(self, queue: ConsumeQueue, timestamp: int, *, after: bool) -> int:
         """Return the offset of the first unit stored at or after a time (`after`: only after), or the end."""
-        times = self._times
-        if times.knows(timestamp, after=after):
-            place = times.place_of(timestamp, after=after)
-            return queue.max_offset if place is None else queue.offset_at(place)
+        times = self._time_index
+        if times.covers(timestamp, after=after):
+            physical_offset = times.first_offset_at(timestamp, after=after)
+            return queue.max_offset if physical_offset is None else queue.offset_at(physical_offset)
         # Restored from a snapshot: the store times are only in the records.
         low, high = queue.first, queue.max_offset if times.begin is None else queue.offset_at(times.begin)
         while low < high:
@@ -476,30 +476,28 @@ class MessageStore:
         """Delete the queues of a topic; the records stay in the log until it is trimmed, as in upstream."""
         for queue_id in self._of_topic.pop(topic, ()):
             del self.queues[topic, queue_id]
-        self.wanted.pop(topic, None)
+        self.empty_queues_read.pop(topic, None)
 
-    def forget_spent_queues(self, stays: Callable[[str], bool]) -> None:
-        """Delete queues without remaining messages, unless `stays(topic)` is True. Source: ConsumeQueueStore."""
-        for topic, queue_id in [
-            place for place, queue in self.queues.items() if queue.is_spent and not stays(place[0])
-        ]:
+    def delete_drained_queues(self, is_kept: Callable[[str], bool]) -> None:
+        """Delete queues without remaining messages, unless `is_kept(topic)` is True. Source: ConsumeQueueStore."""
+        for topic, queue_id in [key for key, queue in self.queues.items() if queue.is_drained and not is_kept(key[0])]:
             del self.queues[topic, queue_id]
             del self._of_topic[topic][queue_id]
 
-    def forget_unknown(self, find: Callable[[str], object], stays: Callable[[str], bool]) -> None:
-        """Delete the queues of topics for which `find` returns None and `stays` False, except LMQs.
+    def delete_unknown_topics(self, find: Callable[[str], object], is_kept: Callable[[str], bool]) -> None:
+        """Delete the queues of topics for which `find` returns None and `is_kept` False, except LMQs.
 
         Source: DefaultMessageStore.cleanUnusedTopic.
         """
         for topic in list(self._of_topic):
-            if find(topic) is None and not stays(topic) and not is_lmq(topic):
+            if find(topic) is None and not is_kept(topic) and not is_lmq(topic):
                 self.delete_topic(topic)
 
     def _file_is_full(self) -> None:
-        for told in self.full_files:
-            told()
+        for on_full in self.full_files:
+            on_full()
 
     def _trimmed(self, min_physical_offset: int) -> None:
-        self._times.trim(min_physical_offset)
+        self._time_index.trim(min_physical_offset)
         for queue in self.queues.values():
             queue.trim(min_physical_offset)

@@ -2,7 +2,7 @@
 
 from ..config import BrokerConfig
 from ..gate.gate import Call
-from ..kernel.errors import EngineError, TurnedAway
+from ..kernel.errors import EngineError, RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
 from ..operations.topics import TopicConfig
 from .commit_log import CommitLog
@@ -27,27 +27,27 @@ def illegal_capacity(number: int) -> EngineError:
     return EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.IllegalArgumentException: Illegal Capacity: {number}")
 
 
-def record_of(log: CommitLog, place: int) -> bytes | None:
+def checked_record_at(log: CommitLog, physical_offset: int) -> bytes | None:
     """Return the record that starts at an offset of the log, or None if none does (lookMessageByOffset, 5.3.3).
 
     Raises SYSTEM_ERROR if the number in the place of its size is negative.
     """
-    _size_at(log, place)
-    return log.record_at(place)
+    _size_at(log, physical_offset)
+    return log.record_at(physical_offset)
 
 
-def bytes_of(log: CommitLog, place: int) -> bytes | None:
+def raw_bytes_at(log: CommitLog, physical_offset: int) -> bytes | None:
     """Return the bytes that upstream takes for the record at an offset, whether or not a record starts there.
 
     Their length is the number found at the offset; None if the log contains fewer bytes.
     Raises SYSTEM_ERROR if that number is negative. Source: DefaultMessageStore.selectOneMessageByOffset (5.3.3).
     """
-    size = _size_at(log, place)
-    return None if size is None else log.bytes_at(place, size)
+    size = _size_at(log, physical_offset)
+    return None if size is None else log.bytes_at(physical_offset, size)
 
 
-def _size_at(log: CommitLog, place: int) -> int | None:
-    size = log.size_at(place)
+def _size_at(log: CommitLog, physical_offset: int) -> int | None:
+    size = log.size_at(physical_offset)
     if size is not None and size < 0:
         thrown = f"java.lang.IllegalArgumentException: newLimit < 0: ({size} < 0)"
         raise EngineError(ResponseCode.SYSTEM_ERROR, f"{thrown}, {_LIMIT_FRAME}")
@@ -62,7 +62,9 @@ def refuse_on_slave(config: BrokerConfig) -> None:
 
 def busy() -> EngineError:
     """Build the error of a request that its processor rejects (NettyRemotingAbstract.processRequestCommand, 5.3.3)."""
-    return TurnedAway(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
+    return RejectedBeforeProcessing(
+        ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while"
+    )
 
 
 def refuse_to_store(config: BrokerConfig, store: MessageStore) -> None:

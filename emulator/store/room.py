@@ -6,28 +6,28 @@ from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import Listeners
 from ..assembly.room import Room
-from ..topic.topic_table import Topics
-from .file_deletion import CleanUp
+from ..topic.topic_table import TopicTable
+from .file_deletion import FileDeletion
 from .message_store import MessageStore
-from .slave_acknowledgements import Acknowledgements
-from .write_buffers import StoreBuffers
+from .sync_replication import SyncReplication
+from .write_buffers import TransientStorePool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRoom(Room):
     """File deletion, write buffers, and synchronous replication."""
 
-    acknowledgements: Acknowledgements
-    buffers: StoreBuffers
+    sync_replication: SyncReplication
+    transient_store_pool: TransientStorePool
 
 
-def build(context: BrokerContext, store: MessageStore, topics: Topics) -> StoreRoom:
+def build(context: BrokerContext, store: MessageStore, topics: TopicTable) -> StoreRoom:
     """Build the room."""
     config, clock = context.config, context.clock
-    clean_up = CleanUp(config, clock, store, topics)
+    file_deletion = FileDeletion(config, clock, store, topics)
     return StoreRoom(
-        acknowledgements=Acknowledgements(config, clock, store, context.complete),
-        buffers=StoreBuffers(config),
-        handlers=handlers_of(clean_up),
-        listeners=Listeners(full_files=[clean_up.look_ahead], configured=[clean_up.look_ahead]),
+        sync_replication=SyncReplication(config, clock, store, context.complete),
+        transient_store_pool=TransientStorePool(config),
+        handlers=handlers_of(file_deletion),
+        listeners=Listeners(full_files=[file_deletion.schedule_check], config_changed=[file_deletion.schedule_check]),
     )

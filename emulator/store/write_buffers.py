@@ -9,7 +9,7 @@ from ..config import BrokerConfig
 from .refusals import busy, refuse_on_slave
 
 
-class StoreBuffers:
+class TransientStorePool:
     """The write buffers of one run of a broker."""
 
     def __init__(self, config: BrokerConfig) -> None:

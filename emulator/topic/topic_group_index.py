@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 Entry = TypeVar("Entry", bound=Hashable)
 
 
-class NameIndex(Generic[Entry]):
+class TopicGroupIndex(Generic[Entry]):
     """Entries of a table by topic and by group, each in the order in which they were added."""
 
     def __init__(self) -> None:

@@ -57,7 +57,7 @@ ATTRIBUTES: dict[str, tuple[bool, Callable[[str], None]]] = {
 """Attribute -> (changeable on an existing topic, function that rejects illegal values)."""
 
 
-class Topics:
+class TopicTable:
     """The topic table of one broker."""
 
     def __init__(
@@ -84,9 +84,9 @@ class Topics:
         self.system: set[str] = set(names.SYSTEM_TOPICS)
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
-        self.light = config.enable_lmq
+        self.lmq_enabled = config.enable_lmq
         """True if every LMQ name is a topic without having been created."""
-        self.told: dict[str, TopicConfig] = {}
+        self.lmq_topics: dict[str, TopicConfig] = {}
         """LMQ topics that administrators created explicitly: registered with name servers, but not in the table."""
         self.on_change = on_change
         """Called with the name of each created or changed topic, which upstream registers with name servers."""
@@ -124,11 +124,11 @@ class Topics:
     def find(self, topic: str) -> TopicConfig | None:
         """Return the configuration of a topic, or None. With LMQ enabled, every LMQ name is a topic of one queue."""
         found = self.table.get(topic)
-        return TopicConfig(topic, 1, 1) if found is None and self.light and names.is_lmq(topic) else found
+        return TopicConfig(topic, 1, 1) if found is None and self.lmq_enabled and names.is_lmq(topic) else found
 
-    def registered(self, topic: str) -> TopicConfig | None:
+    def find_registered(self, topic: str) -> TopicConfig | None:
         """Return the configuration of a topic as registered with name servers, or None."""
-        return self.table.get(topic) or self.told.get(topic)
+        return self.table.get(topic) or self.lmq_topics.get(topic)
 
     def get(self, topic: str) -> TopicConfig:
         """Return the configuration of a topic. Raises TOPIC_NOT_EXIST with the text that consumers get."""
@@ -206,8 +206,8 @@ class Topics:
     def put(self, config: TopicConfig) -> None:
         """Store a configuration, or only pass it on if it is a light queue's. Errors: see `check_queue_nums`."""
         self.check_queues(config)
-        if self.light and names.is_lmq(config.topic_name):
-            self.told[config.topic_name] = config
+        if self.lmq_enabled and names.is_lmq(config.topic_name):
+            self.lmq_topics[config.topic_name] = config
             self.on_change(config.topic_name)
             return
         self.table[config.topic_name] = config
@@ -225,9 +225,9 @@ class Topics:
             (self.batched, attributes.get(QUEUE_TYPE) == BATCH_QUEUE),
             (self.multi_tag, config.topic_filter_type == MULTI_TAG),
         ):
-            _let_belong(kind, topic, belongs)
+            _set_membership(kind, topic, belongs)
         special = topic in self.compacted or topic in self.batched or topic in self.multi_tag
-        _let_belong(self.special, topic, special)
+        _set_membership(self.special, topic, special)
 
     def create_on_send(
         self, topic: str, template_name: str, client_queues: int, sys_flag: int = 0
@@ -267,7 +267,7 @@ class Topics:
             self.put(found)
         return found
 
-    def copy_from(self, other: "Topics") -> None:
+    def copy_from(self, other: "TopicTable") -> None:
         """Replace the table by a copy of another broker's."""
         self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
         for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
@@ -284,8 +284,8 @@ class Topics:
 
     def delete(self, topic: str) -> bool:
         """Delete a topic. Returns False if it does not exist."""
-        light, deleted = self.told.pop(topic, None), self.table.pop(topic, None)
-        if (last := deleted or light) is not None:
+        lmq_topic, deleted = self.lmq_topics.pop(topic, None), self.table.pop(topic, None)
+        if (last := deleted or lmq_topic) is not None:
             self._on_delete(last)
         if deleted is None:
             return False
@@ -304,7 +304,7 @@ class Topics:
         self.version_timestamp = self._scheduler.now_ms
 
 
-def _let_belong(kind: set[str], topic: str, belongs: bool) -> None:
+def _set_membership(kind: set[str], topic: str, belongs: bool) -> None:
     if belongs:
         kind.add(topic)
     else:

@@ -36,7 +36,7 @@ class CheckRound:
     def __post_init__(self) -> None:
         self.position, self.next_op = self.first_half, self.first_op
 
-    def take_in(self, op: Record) -> None:
+    def add_op_message(self, op: Record) -> None:
         """Add the decisions of an op message; ignore half offsets before the committed one."""
         self.last_op_born_ms = op.born_timestamp
         named: set[int] = set()
@@ -48,7 +48,7 @@ class CheckRound:
         else:
             self.done_ops.add(op.queue_offset)
 
-    def pass_decided(self) -> None:
+    def skip_decided(self) -> None:
         """Mark the decided half message at the position as passed in its op message."""
         op_offset = self.decided.pop(self.position)
         named = self.open_ops.get(op_offset)

@@ -10,14 +10,14 @@ from ..gate.effects import CheckTransactionState
 from ..kernel.java_numbers import parse_boolean, parse_long
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message, Stored
-from ..message.message_copies import copy_of, home_of
+from ..message.message import MessageToStore, StoredPosition
+from ..message.message_copies import copy_of, original_queue_of
 from ..message.names import HALF_TOPIC
 from ..message.stored_record import Record
 
 NO_NUMBER = -1
 """Value that upstream uses for a text that is not a number."""
-DECIDED_ELSEWHERE = -1
+NO_IMMUNITY_OFFSET = -1
 """A stored first offset of -1 disables the immunity."""
 
 
@@ -58,22 +58,24 @@ class HalfMessage:
         """Return the queue offset of its first append to the half topic, and record it in the properties."""
         return _number(self.properties.setdefault(props.TRAN_PREPARED_QUEUE_OFFSET, str(self.record.queue_offset)))
 
-    def may_be_put_off(self) -> bool:
+    def immunity_enabled(self) -> bool:
         """Return False if the recorded first offset is -1 or not a number."""
         text = self.properties.get(props.TRAN_PREPARED_QUEUE_OFFSET)
-        return text is None or _number(text) != DECIDED_ELSEWHERE
+        return text is None or _number(text) != NO_IMMUNITY_OFFSET
 
-    def copy(self) -> Message:
+    def copy(self) -> MessageToStore:
         """Return a copy to be stored again."""
         return copy_of(self.record, dict(self.properties))
 
-    def question(self, text: str, stored: Stored, store_host: bytes, broker_name: str) -> CheckTransactionState:
+    def check_request(
+        self, text: str, stored: StoredPosition, store_host: bytes, broker_name: str
+    ) -> CheckTransactionState:
         """Return the check request for a producer: real topic and queue, but offsets of the re-appended copy.
 
         `text` is the encoded properties.
         """
         record, properties = self.record, self.properties
-        topic, queue_id = home_of(properties) or (record.topic, record.queue_id)
+        topic, queue_id = original_queue_of(properties) or (record.topic, record.queue_id)
         encoded = records.encode(
             topic.encode(),
             queue_id,

@@ -13,7 +13,7 @@ from ..config import BrokerConfig
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler, Timer
 from ..message import properties as props
-from ..message.message import Message
+from ..message.message import MessageToStore
 from ..message.names import OP_HALF_TOPIC
 from ..store.message_store import MessageStore
 
@@ -21,7 +21,7 @@ REMOVE_TAG = "d"
 SEPARATOR = ","
 
 
-class OpLog:
+class OpQueue:
     """Collects the ends of transactions of one broker."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore) -> None:
@@ -42,14 +42,14 @@ class OpLog:
             self._flush()
         elif self._timer is None:
             interval = self._config.transaction_op_batch_interval
-            looks = (self._scheduler.now_ms - self._anchor_ms) // interval + 1
-            self._timer = self._scheduler.call_at(self._anchor_ms + looks * interval, self._flush, "transaction op")
+            intervals = (self._scheduler.now_ms - self._anchor_ms) // interval + 1
+            self._timer = self._scheduler.call_at(self._anchor_ms + intervals * interval, self._flush, "transaction op")
 
-    def gathered(self) -> set[int]:
+    def pending_offsets(self) -> set[int]:
         """Return the half offsets that are collected but not stored yet."""
         return {int(entry.removesuffix(SEPARATOR)) for entry in self._pending}
 
-    def catch_up(self) -> None:
+    def flush_if_due(self) -> None:
         """Store the batch if it is due now, so that a check at the same time sees it."""
         if self._timer is not None and self._timer.due_ms <= self._scheduler.now_ms:
             self._flush()
@@ -66,7 +66,7 @@ class OpLog:
         properties = {props.TAGS: REMOVE_TAG, props.WAIT: "true"}
         # Upstream does not retry either: the check asks the producer about a transaction whose end was lost.
         with suppress(EngineError):
-            self._store.append(Message(OP_HALF_TOPIC, 0, body, properties, now, self._store.store_host))
+            self._store.append(MessageToStore(OP_HALF_TOPIC, 0, body, properties, now, self._store.store_host))
 
 
 def half_offsets(body: bytes) -> list[int]:

@@ -6,11 +6,11 @@ from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import Listeners
 from ..assembly.room import Room
-from ..client.client_registry import Clients
+from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
 from ..message.names import HALF_TOPIC, OP_HALF_TOPIC
-from ..store.slave_acknowledgements import Acknowledgements
-from .op_queue import OpLog
+from ..store.sync_replication import SyncReplication
+from .op_queue import OpQueue
 from .transaction_check import TransactionChecks
 from .transaction_service import TransactionService
 
@@ -24,20 +24,20 @@ class TransactionRoom(Room):
 
 
 def build(
-    context: BrokerContext, tables: BrokerTables, clients: Clients, acknowledgements: Acknowledgements
+    context: BrokerContext, tables: BrokerTables, clients: ClientRegistry, sync_replication: SyncReplication
 ) -> TransactionRoom:
     """Build the room."""
     config, store = context.config, tables.store
-    op_log = OpLog(config, context.clock, store)
+    op_queue = OpQueue(config, context.clock, store)
     transactions = TransactionService(
-        config=config, scheduler=context.clock, store=store, op_log=op_log, acknowledgements=acknowledgements
+        config=config, scheduler=context.clock, store=store, op_queue=op_queue, sync_replication=sync_replication
     )
     checks = TransactionChecks(
         config=config,
-        scheduler=context.duties,
+        scheduler=context.master_clock,
         tables=tables,
-        op_log=op_log,
-        find_producer=clients.available_channel,
+        op_queue=op_queue,
+        find_producer=clients.next_producer_channel,
         push=context.push,
     )
     return TransactionRoom(

@@ -26,10 +26,10 @@ from ..kernel.scheduler import Scheduler, Timer
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Stored
+from ..message.message import StoredPosition
 from .check_round import CheckRound
 from .half_message import HalfMessage, check_immunity_ms
-from .op_queue import OpLog, half_offsets
+from .op_queue import OpQueue, half_offsets
 
 ROUND_MAX_MS = 60_000
 NO_OPS_PAUSE_MS = 1000
@@ -41,7 +41,7 @@ _KIND = "transaction check"
 FindProducer = Callable[[str], Channel | None]
 
 
-class Verdict(Enum):
+class CheckVerdict(Enum):
     """The decision of a round about a half message."""
 
     DISCARD = auto()
@@ -62,7 +62,7 @@ class TransactionChecks:
         config: BrokerConfig,
         scheduler: Scheduler,
         tables: BrokerTables,
-        op_log: OpLog,
+        op_queue: OpQueue,
         find_producer: FindProducer,
         push: Push,
     ) -> None:
@@ -71,15 +71,15 @@ class TransactionChecks:
         self._store = tables.store
         self._topics = tables.topics
         self._offsets = tables.offsets
-        self._op_log = op_log
+        self._op_queue = op_queue
         self._find_producer = find_producer
         self._push = push
         self._round_end_ms = scheduler.now_ms
         self._timer: Timer | None = None
-        self._actions: dict[Verdict, Callable[[CheckRound, HalfMessage], None]] = {
-            Verdict.DISCARD: self._discard,
-            Verdict.IMMUNE: self._put_off,
-            Verdict.CHECK: self._check,
+        self._actions: dict[CheckVerdict, Callable[[CheckRound, HalfMessage], None]] = {
+            CheckVerdict.DISCARD: self._discard,
+            CheckVerdict.IMMUNE: self._reappend_immune,
+            CheckVerdict.CHECK: self._check,
         }
         for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
             if self._committed(topic) < tables.store.max_offset(topic, 0):
@@ -99,7 +99,7 @@ class TransactionChecks:
 
     def undecided(self) -> list[bytes]:
         """Return the stored half messages without commit or rollback; of several copies only the newest."""
-        decided = self._op_log.gathered()
+        decided = self._op_queue.pending_offsets()
         for offset in range(
             self._store.min_offset(names.OP_HALF_TOPIC, 0), self._store.max_offset(names.OP_HALF_TOPIC, 0)
         ):
@@ -121,136 +121,142 @@ class TransactionChecks:
         if self._timer is None:
             interval = self._config.transaction_check_interval
             rounds = (self._scheduler.now_ms - self._round_end_ms) // interval + 1
-            self._begin_at(self._round_end_ms + rounds * interval)
+            self._schedule_round(self._round_end_ms + rounds * interval)
 
-    def _begin_at(self, due_ms: int) -> None:
-        self._timer = self._scheduler.call_at(due_ms, self._begin, _KIND)
+    def _schedule_round(self, due_ms: int) -> None:
+        self._timer = self._scheduler.call_at(due_ms, self._begin_round, _KIND)
 
-    def _begin(self) -> None:
-        self._op_log.catch_up()
+    def _begin_round(self) -> None:
+        self._op_queue.flush_if_due()
         first_half, first_op = self._committed(names.HALF_TOPIC), self._committed(names.OP_HALF_TOPIC)
-        this = CheckRound(self._scheduler.now_ms, first_half, first_op)
-        self._read_ops(this)
-        self._walk(this)
+        check_round = CheckRound(self._scheduler.now_ms, first_half, first_op)
+        self._read_ops(check_round)
+        self._walk(check_round)
 
     def _committed(self, topic: str) -> int:
         committed = self._offsets.query(names.TRANSACTION_GROUP, topic, 0)
         return committed if committed >= 0 else self._store.min_offset(topic, 0)
 
-    def _walk(self, this: CheckRound) -> None:
+    def _walk(self, check_round: CheckRound) -> None:
         """Judge half messages until the round ends or must wait for op messages."""
-        while self._scheduler.now_ms - this.start_ms <= ROUND_MAX_MS:
-            if this.position in this.decided:
-                this.pass_decided()
-                this.position += 1
+        while self._scheduler.now_ms - check_round.start_ms <= ROUND_MAX_MS:
+            if check_round.position in check_round.decided:
+                check_round.skip_decided()
+                check_round.position += 1
                 continue
-            half = self._half(this)
-            verdict = Verdict.FRESH if half is None else self._judge(this, half)
-            if half is None or verdict is Verdict.FRESH:
+            half = self._half(check_round)
+            verdict = CheckVerdict.FRESH if half is None else self._judge(check_round, half)
+            if half is None or verdict is CheckVerdict.FRESH:
                 break
-            if verdict is Verdict.MORE_OPS:
-                if not self._read_ops(this):
-                    self._timer = self._scheduler.call_later(NO_OPS_PAUSE_MS, lambda: self._walk(this), _KIND)
+            if verdict is CheckVerdict.MORE_OPS:
+                if not self._read_ops(check_round):
+                    self._timer = self._scheduler.call_later(NO_OPS_PAUSE_MS, lambda: self._walk(check_round), _KIND)
                     return
                 continue
             try:
-                self._actions[verdict](this, half)
+                self._actions[verdict](check_round, half)
             except EngineError as refusal:
-                if verdict is not Verdict.DISCARD and refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE:
+                if verdict is not CheckVerdict.DISCARD and refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE:
                     # Upstream retries until the end of the round while the disk is full.
-                    self._timer = self._scheduler.call_later(NO_ROOM_PAUSE_MS, lambda: self._walk(this), _KIND)
+                    self._timer = self._scheduler.call_later(NO_ROOM_PAUSE_MS, lambda: self._walk(check_round), _KIND)
                     return
                 # Any other message that cannot be stored again is skipped.
-            this.position += 1
-        self._finish(this)
+            check_round.position += 1
+        self._end_round(check_round)
 
-    def _finish(self, this: CheckRound) -> None:
-        group, op_end = names.TRANSACTION_GROUP, this.op_end()
-        if this.position != this.first_half:
-            self._offsets.commit(group, names.HALF_TOPIC, 0, this.position)
-        if op_end != this.first_op:
+    def _end_round(self, check_round: CheckRound) -> None:
+        group, op_end = names.TRANSACTION_GROUP, check_round.op_end()
+        if check_round.position != check_round.first_half:
+            self._offsets.commit(group, names.HALF_TOPIC, 0, check_round.position)
+        if op_end != check_round.first_op:
             self._offsets.commit(group, names.OP_HALF_TOPIC, 0, op_end)
         self._timer = None
         self._round_end_ms = self._scheduler.now_ms
-        halves_left = this.position < self._store.max_offset(names.HALF_TOPIC, 0)
+        halves_left = check_round.position < self._store.max_offset(names.HALF_TOPIC, 0)
         if halves_left or op_end < self._store.max_offset(names.OP_HALF_TOPIC, 0):
-            self._begin_at(self._round_end_ms + self._config.transaction_check_interval)
+            self._schedule_round(self._round_end_ms + self._config.transaction_check_interval)
 
     # reading
 
-    def _half(self, this: CheckRound) -> HalfMessage | None:
+    def _half(self, check_round: CheckRound) -> HalfMessage | None:
         """Return the half message at the position, None at the end; correct a deleted position once a round."""
-        stored = self._store.record(names.HALF_TOPIC, 0, this.position)
-        if stored is None and not this.skipped and this.position < self._store.min_offset(names.HALF_TOPIC, 0):
-            this.skipped = True
-            this.position = self._store.min_offset(names.HALF_TOPIC, 0)
-            stored = self._store.record(names.HALF_TOPIC, 0, this.position)
+        stored = self._store.record(names.HALF_TOPIC, 0, check_round.position)
+        if (
+            stored is None
+            and not check_round.skipped
+            and check_round.position < self._store.min_offset(names.HALF_TOPIC, 0)
+        ):
+            check_round.skipped = True
+            check_round.position = self._store.min_offset(names.HALF_TOPIC, 0)
+            stored = self._store.record(names.HALF_TOPIC, 0, check_round.position)
         return None if stored is None else HalfMessage(stored)
 
-    def _read_ops(self, this: CheckRound) -> bool:
+    def _read_ops(self, check_round: CheckRound) -> bool:
         """Read the next op messages. Returns False if there are none."""
         topic = names.OP_HALF_TOPIC
-        this.last_op_born_ms = None
+        check_round.last_op_born_ms = None
         held = self._store.min_offset(topic, 0)
-        if this.next_op < held:
-            this.next_op = held
+        if check_round.next_op < held:
+            check_round.next_op = held
             self._offsets.commit(names.TRANSACTION_GROUP, topic, 0, held)
             return False
-        first, end = this.next_op, min(this.next_op + OPS_PER_READ, self._store.max_offset(topic, 0))
+        first, end = check_round.next_op, min(check_round.next_op + OPS_PER_READ, self._store.max_offset(topic, 0))
         for offset in range(first, end):
             stored = self._store.record(topic, 0, offset)
             if stored is not None:
-                this.take_in(records.decode(stored))
-        this.next_op = max(first, end)
+                check_round.add_op_message(records.decode(stored))
+        check_round.next_op = max(first, end)
         return first < end
 
     # verdicts
 
-    def _judge(self, this: CheckRound, half: HalfMessage) -> Verdict:
+    def _judge(self, check_round: CheckRound, half: HalfMessage) -> CheckVerdict:
         config, record = self._config, half.record
         age = self._scheduler.now_ms - record.born_timestamp
-        if record.store_timestamp >= this.start_ms:
-            return Verdict.FRESH  # upstream reaches it later in the round, but cannot read it before it is dispatched
+        if record.store_timestamp >= check_round.start_ms:
+            return (
+                CheckVerdict.FRESH
+            )  # upstream reaches it later in the round, but cannot read it before it is dispatched
         if not half.count_check(config.transaction_check_max) or age > config.file_reserved_time * _HOUR_MS:
-            return Verdict.DISCARD
+            return CheckVerdict.DISCARD
         immune_ms = config.transaction_time_out
         asked = half.properties.get(props.CHECK_IMMUNITY_TIME_IN_SECONDS)
         if asked is not None:
             immune_ms = check_immunity_ms(asked, immune_ms)
-            if age < immune_ms and half.may_be_put_off():
-                return Verdict.IMMUNE
+            if age < immune_ms and half.immunity_enabled():
+                return CheckVerdict.IMMUNE
         elif 0 <= age < immune_ms:
-            return Verdict.FRESH
-        return Verdict.CHECK if self._needs_check(this, age, immune_ms) else Verdict.MORE_OPS
+            return CheckVerdict.FRESH
+        return CheckVerdict.CHECK if self._needs_check(check_round, age, immune_ms) else CheckVerdict.MORE_OPS
 
-    def _needs_check(self, this: CheckRound, age: int, immune_ms: int) -> bool:
-        if this.last_op_born_ms is None:
+    def _needs_check(self, check_round: CheckRound, age: int, immune_ms: int) -> bool:
+        if check_round.last_op_born_ms is None:
             return age > immune_ms or age < 0
-        return this.last_op_born_ms - this.start_ms > self._config.transaction_time_out or age < 0
+        return check_round.last_op_born_ms - check_round.start_ms > self._config.transaction_time_out or age < 0
 
     # actions
 
-    def _discard(self, _this: CheckRound, half: HalfMessage) -> None:
+    def _discard(self, _check_round: CheckRound, half: HalfMessage) -> None:
         self._topics.create_internal(names.TRANS_CHECK_MAX_TIME_TOPIC, 1)
         message = half.copy()
         message.topic, message.queue_id = names.TRANS_CHECK_MAX_TIME_TOPIC, 0
         self._store.put(message)
 
-    def _put_off(self, this: CheckRound, half: HalfMessage) -> None:
+    def _reappend_immune(self, check_round: CheckRound, half: HalfMessage) -> None:
         """Re-append an immune message, unless its first copy was decided meanwhile."""
-        if not this.take_decision(half.first_offset()):
+        if not check_round.take_decision(half.first_offset()):
             half.properties[props.WAIT] = "false"
-            self._put_back(half, props.encode(half.properties))
+            self._reappend(half, props.encode(half.properties))
 
-    def _check(self, _this: CheckRound, half: HalfMessage) -> None:
+    def _check(self, _check_round: CheckRound, half: HalfMessage) -> None:
         """Re-append the message and ask a producer about it; the check counts even if no producer is connected."""
         text = half.text
-        stored = self._put_back(half, text)
+        stored = self._reappend(half, text)
         channel = self._find_producer(half.properties.get(props.PRODUCER_GROUP, ""))
         if channel is not None:
-            self._push(channel, half.question(text, stored, self._store.store_host, self._config.broker_name))
+            self._push(channel, half.check_request(text, stored, self._store.store_host, self._config.broker_name))
 
-    def _put_back(self, half: HalfMessage, text: str) -> Stored:
+    def _reappend(self, half: HalfMessage, text: str) -> StoredPosition:
         """Append a copy to the half topic; `text` is the encoded properties."""
         message = half.copy()
         message.flag = message.reconsume_times = 0

@@ -14,16 +14,16 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
-from ..message.message import Message
-from ..message.message_copies import copy_of, send_home
+from ..message.message import MessageToStore
+from ..message.message_copies import copy_of, restore_original_queue
 from ..message.names import HALF_TOPIC
 from ..message.stored_record import Record
-from ..operations.base import NO_ANSWER, Done, NoAnswer, Parked, Result
+from ..operations.base import NO_RESPONSE, Done, NoResponse, Parked, Result
 from ..operations.send import EndTransaction, ResumeCheckHalfMessage
 from ..store.message_store import MessageStore
-from ..store.refusals import record_of
-from ..store.slave_acknowledgements import Acknowledgements
-from .op_queue import OpLog
+from ..store.refusals import checked_record_at
+from ..store.sync_replication import SyncReplication
+from .op_queue import OpQueue
 
 UNKNOWN = 0
 COMMIT = records.SYS_TRANSACTION_COMMIT
@@ -54,17 +54,17 @@ class TransactionService:
         config: BrokerConfig,
         scheduler: Scheduler,
         store: MessageStore,
-        op_log: OpLog,
-        acknowledgements: Acknowledgements,
+        op_queue: OpQueue,
+        sync_replication: SyncReplication,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._store = store
-        self._op_log = op_log
-        self._acknowledgements = acknowledgements
+        self._op_queue = op_queue
+        self._sync_replication = sync_replication
 
     @staticmethod
-    def prepare(message: Message) -> None:
+    def prepare(message: MessageToStore) -> None:
         """Turn a message into a half message, before it is stored."""
         unique_key = message.properties.get(props.UNIQ_KEY)
         if unique_key:
@@ -81,15 +81,15 @@ class TransactionService:
         message cannot be stored).
         """
         result = self._end(operation)
-        if self._acknowledgements.waits and self._waits(operation):
-            return self._acknowledgements.after(call, operation, result)
+        if self._sync_replication.waits and self._waits(operation):
+            return self._sync_replication.wait_for_append(call, operation, result)
         return result
 
-    def _end(self, operation: EndTransaction) -> Done | NoAnswer:
+    def _end(self, operation: EndTransaction) -> Done | NoResponse:
         if self._config.broker_role == "SLAVE":
             raise EngineError(ResponseCode.SLAVE_NOT_AVAILABLE, NO_REMARK)
         if operation.commit_or_rollback == UNKNOWN:
-            return NO_ANSWER
+            return NO_RESPONSE
         if operation.commit_or_rollback not in (COMMIT, ROLLBACK):
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR,
@@ -101,7 +101,7 @@ class TransactionService:
             remark = None
         else:
             remark = NO_REMARK
-        self._op_log.add(half.queue_offset)
+        self._op_queue.add(half.queue_offset)
         return Done(remark)
 
     def _waits(self, operation: EndTransaction) -> bool:
@@ -118,8 +118,8 @@ class TransactionService:
         Errors: SYSTEM_ERROR (no such message, or the copy cannot be stored).
         Source: AdminBrokerProcessor.resumeCheckHalfMessage (5.3.3).
         """
-        place = records.physical_offset_of(operation.message_id or "")
-        stored = None if place is None else self._store.log.record_at(place)
+        physical_offset = records.physical_offset_of(operation.message_id or "")
+        stored = None if physical_offset is None else self._store.log.record_at(physical_offset)
         if stored is None:
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR, f"Exception was thrown when putting message back to {HALF_TOPIC}."
@@ -134,7 +134,7 @@ class TransactionService:
         return Done()
 
     def _checked_half(self, operation: EndTransaction) -> Record:
-        stored = record_of(self._store.log, operation.commit_log_offset)
+        stored = checked_record_at(self._store.log, operation.commit_log_offset)
         if stored is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
         half = records.decode(stored)
@@ -160,7 +160,7 @@ class TransactionService:
     def _commit(self, half: Record) -> None:
         """Store a copy in the real topic; it still contains TRAN_MSG, REAL_TOPIC, REAL_QID and PGROUP."""
         message = copy_of(half)
-        if not send_home(message):
+        if not restore_original_queue(message):
             raise EngineError(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
         message.sys_flag = message.sys_flag & ~records.SYS_TRANSACTION_MASK | COMMIT
         message.prepared_transaction_offset = half.physical_offset

@@ -8,7 +8,7 @@ from binascii import unhexlify
 from collections.abc import Mapping
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.auth.authentication import Access, AccessDenied, Asking, Signed
+from rocketmq_testkit.emulator.auth.authentication import AccessControl, AccessDenied, AccessRequest, RequestSignature
 
 from ..proto import definition_pb2 as pb
 from ..rules.proxy_rules import is_blank
@@ -19,30 +19,30 @@ from .rpc_call import ServerCall
 _PACKAGE = "apache.rocketmq.v2."
 
 
-def check(access: Access, call: ServerCall, request: Message, rights: Rights) -> None:
+def check(access: AccessControl, call: ServerCall, request: Message, rights: Rights) -> None:
     """Authenticate and authorize a request that requires `rights`. Raises Refusal (UNAUTHORIZED)."""
     host, port = call.peer
-    asking = Asking(_PACKAGE + type(request).DESCRIPTOR.name, f"{host}:{port}", host)
+    access_request = AccessRequest(_PACKAGE + type(request).DESCRIPTOR.name, f"{host}:{port}", host)
     username = None
     try:
         if access.authenticates:
             signed = _signed(call.metadata)
-            access.authenticate(asking, signed)
+            access.authenticate(access_request, signed)
             username = None if is_blank(signed.username or "") else signed.username
         if access.authorizes:
-            access.authorize(asking, username, list(rights(request)))
+            access.authorize(access_request, username, list(rights(request)))
     except AccessDenied as denied:
         raise Refusal(pb.UNAUTHORIZED, denied.remark or "") from None
 
 
-def _signed(metadata: Mapping[str, str]) -> Signed:
+def _signed(metadata: Mapping[str, str]) -> RequestSignature:
     """Parse the signature in the metadata.
 
     Its form is `MQv2-HMAC-SHA1 Credential=ann/region/RocketMQ, SignedHeaders=x-mq-date-time, Signature=hex`.
     """
     authorization = metadata.get("authorization", "")
     if not authorization:
-        return Signed()
+        return RequestSignature()
     moment = metadata.get("x-mq-date-time", "")
     if not moment:
         raise AccessDenied("datetime is null.")
@@ -64,7 +64,7 @@ def _signed(metadata: Mapping[str, str]) -> Signed:
                 signature = b64encode(unhexlify(value)).decode()
             except ValueError:
                 raise AccessDenied("create authentication context error.") from None
-    return Signed(username, signature, moment.encode())
+    return RequestSignature(username, signature, moment.encode())
 
 
 def _java_split(text: str, separator: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.gate.gate import Gate, Outcome
 from rocketmq_testkit.emulator.operations.base import Operation
-from rocketmq_testkit.emulator.operations.clients import ForgetWaiting
+from rocketmq_testkit.emulator.operations.clients import DropInactiveRequests
 from rocketmq_testkit.emulator.operations.consume import PopMessage
 
 from ..rules.status import Refusal
@@ -102,7 +102,7 @@ class BrokerPoll:
         """Make the broker drop the waiting operation, whose outcome is no longer needed."""
         if self._waiting:
             self._waiting = False
-            self._fire_and_forget.submit(self.broker, self.channel, self.label, ForgetWaiting())
+            self._fire_and_forget.submit(self.broker, self.channel, self.label, DropInactiveRequests())
 
     def close(self) -> None:
         """Cancel, and drop the references that would keep the receive in memory."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.auth.authentication import Access
+from rocketmq_testkit.emulator.auth.authentication import AccessControl
 
 from ..proto import definition_pb2 as pb
 from ..rules.proxy_rules import is_blank
@@ -21,7 +21,7 @@ class Proxy:
     """Serves calls. `tick` advances the engine's time to now; it runs before each call."""
 
     def __init__(
-        self, *, sessions: SessionRegistry, access: Access, pools: RequestPools, tick: Callable[[], None]
+        self, *, sessions: SessionRegistry, access: AccessControl, pools: RequestPools, tick: Callable[[], None]
     ) -> None:
         self._sessions = sessions
         self._access = access
@@ -36,7 +36,7 @@ class Proxy:
         channel = SessionChannel(client_id, server_call.peer, None) if session is None else session.channel
         message = request if isinstance(request, Message) else None
         call = RpcCall(rpc, server_call, client_id, session, channel, message)
-        if self._access.on and message is not None:  # messages of a request stream are checked when they arrive
+        if self._access.is_active and message is not None:  # messages of a request stream are checked when they arrive
             try:
                 check_access(self._access, server_call, message, rpc.rights)
             except Refusal as refusal:

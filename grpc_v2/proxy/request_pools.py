@@ -46,7 +46,7 @@ class Request:
         call.on_reply = done
         call.guard(call.rpc.start, call, self.message)
 
-    def give_up(self) -> bool:
+    def end_before_start(self) -> bool:
         """Return False: the proxy rejects no request that has waited."""
         return False
 
@@ -65,9 +65,9 @@ class RequestPools:
             name, _, text = word.partition("=")
             if not (text.isascii() and text.isdigit()):
                 raise ConfigError(f"grpcRequestTimes={word}: not POOL=MILLISECONDS; use grpcRequestTimes=producer=600")
-            self._pools[_pool("grpcRequestTimes", name)].keeps_ms = int(text)
+            self._pools[_pool("grpcRequestTimes", name)].service_ms = int(text)
         self._brokers = brokers
-        self._always_on = bool(self._refusing) or any(threads.keeps_ms for threads in self._pools.values())
+        self._always_on = bool(self._refusing) or any(threads.service_ms for threads in self._pools.values())
 
     @property
     def on(self) -> bool:
@@ -75,7 +75,7 @@ class RequestPools:
 
         Otherwise requests need not enter. Brokers change while they run.
         """
-        return self._always_on or any(broker.request_pools.on for broker in self._brokers)
+        return self._always_on or any(broker.request_pools.is_active for broker in self._brokers)
 
     def enter(self, call: RpcCall, message: object) -> None:
         """Start a request when a thread is free.
@@ -85,7 +85,7 @@ class RequestPools:
         pool = call.rpc.pool
         if pool is None:
             call.guard(call.rpc.start, call, message)
-        elif pool in self._refusing or not self._pools[pool].take(Request(call, message)):
+        elif pool in self._refusing or not self._pools[pool].submit(Request(call, message)):
             if self._answers:
                 call.refuse(FLOW_LIMIT)
             else:

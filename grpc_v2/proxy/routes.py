@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.kernel.random_streams import Stream
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStream
 from rocketmq_testkit.emulator.message.names import is_retry_or_dlq
 from rocketmq_testkit.emulator.message.properties import string_hash
 from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
@@ -23,7 +23,7 @@ from ..rules.status import Refusal, proxy_exception
 from .rpc_call import ServerCall
 
 if TYPE_CHECKING:
-    from rocketmq_testkit.emulator.auth.user_table import Accounts
+    from rocketmq_testkit.emulator.auth.user_table import UserTable
     from rocketmq_testkit.emulator.cluster.broker import Broker
     from rocketmq_testkit.emulator.operations.groups import GroupConfig
     from rocketmq_testkit.emulator.operations.topics import TopicConfig
@@ -45,7 +45,13 @@ class Routes:
     """The queues of brokers, of which at least one is a master."""
 
     def __init__(
-        self, brokers: "Sequence[Broker]", *, perm: Perm, order_conf: OrderConf, chance: Stream, endpoint: Endpoint
+        self,
+        brokers: "Sequence[Broker]",
+        *,
+        perm: Perm,
+        order_conf: OrderConf,
+        chance: RandomStream,
+        endpoint: Endpoint,
     ) -> None:
         self._endpoint = endpoint
         self._chance = chance
@@ -61,9 +67,9 @@ class Routes:
         """Running brokers with id 0, sorted by name."""
         return [broker for broker in self._masters if broker.running]
 
-    def accounts(self) -> "Accounts | None":
+    def user_table(self) -> "UserTable | None":
         """Return the users of the first running broker, None if no broker runs."""
-        return next((broker.accounts for broker in self.masters), None)
+        return next((broker.user_table for broker in self.masters), None)
 
     def named(self, broker_name: str) -> "Broker":
         """Return the master with that name, else the first master.

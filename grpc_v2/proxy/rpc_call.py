@@ -158,12 +158,12 @@ class RpcCall:
     def journal_refusal(self, outcome: Rejection, message: Message | None) -> None:
         """Journal a request that was refused before it became an operation."""
         request = raw_request(self.server_call.metadata, message)
-        self.rpc.gate.refused(NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome)
+        self.rpc.gate.record_refusal(NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome)
 
     def journal_success(self) -> None:
         """Journal a request that succeeded without an operation."""
         request = raw_request(self.server_call.metadata, self.message)
-        self.rpc.gate.served(NODE, self.channel.channel_id, self.rpc.name, request)
+        self.rpc.gate.record_success(NODE, self.channel.channel_id, self.rpc.name, request)
 
     def guard(self, function: Callable[..., None], *arguments: object) -> None:
         """Call a service function. A Refusal becomes the response.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.gate.effects import AskToConsume, CheckTransactionState, Effect
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, Effect, RequestDirectConsumption
 
 from ..proxy.sessions import SessionChannel
 from .transaction_check import TransactionChecks
@@ -20,5 +20,5 @@ class Pushes:
         """Send an effect on the client's telemetry stream. Effects without a gRPC command are ignored."""
         if isinstance(effect, CheckTransactionState):
             self.transaction_checks.send(channel, effect)
-        elif isinstance(effect, AskToConsume):
+        elif isinstance(effect, RequestDirectConsumption):
             self.direct_consumption.ask_to_consume(channel, effect)

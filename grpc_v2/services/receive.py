@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_su
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message import stored_record as records
-from rocketmq_testkit.emulator.operations.clients import ForgetWaiting, SubscriptionData
+from rocketmq_testkit.emulator.operations.clients import DropInactiveRequests, SubscriptionData
 from rocketmq_testkit.emulator.operations.consume import AckMessage, Notification, PopMessage, PoppedMessage, PopResult
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
 
@@ -302,7 +302,7 @@ RECEIVE_MESSAGE = Rpc(
     sv.ReceiveMessageRequest,
     sv.ReceiveMessageResponse,
     ReceiveService.receive_message,
-    (PopMessage, Notification, ForgetWaiting, AckMessage, SendMessageBack),
+    (PopMessage, Notification, DropInactiveRequests, AckMessage, SendMessageBack),
     (
         *NAMES,
         pb.ILLEGAL_POLLING_TIME,

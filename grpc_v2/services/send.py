@@ -6,7 +6,7 @@ Source: SendMessageActivity, ProducerProcessor, LocalMessageService (5.3.3).
 from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.gate.gate import Outcome
-from rocketmq_testkit.emulator.kernel.random_streams import Stream
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStream
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import names
@@ -46,7 +46,7 @@ class SendService:
     transactions: Transactions
     config: ProxyConfig
     scheduler: Scheduler
-    message_ids: Stream
+    message_ids: RandomStream
 
     def send_message(self, call: RpcCall, request: sv.SendMessageRequest) -> None:
         """Store messages of one topic. The response has one entry, regardless of their number."""

@@ -7,9 +7,9 @@ a little later: some clients start to wait for it only after other work, and los
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.auth.authentication import Access
+from rocketmq_testkit.emulator.auth.authentication import AccessControl
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
-from rocketmq_testkit.emulator.operations.send import PushAnswered
+from rocketmq_testkit.emulator.operations.send import ClientResponded
 
 from ..config.duration_lists import times_ms
 from ..config.proxy_config import ProxyConfig
@@ -42,7 +42,7 @@ class TelemetryService:
     sessions: SessionRegistry
     registration: ClientRegistration
     direct_consumption: DirectConsumption
-    access: Access
+    access: AccessControl
     config: ProxyConfig
     delayed_calls: DelayedCalls
     tick: Callable[[], None]
@@ -119,7 +119,7 @@ class _Stream:
     def _turned_away(self, command: sv.TelemetryCommand) -> Refusal | None:
         call = self._call
         access = self._service.access
-        if access.on:
+        if access.is_active:
             try:
                 check_access(access, call.server_call, command, call.rpc.rights)
             except Refusal as refusal:
@@ -189,7 +189,7 @@ TELEMETRY = Rpc(
     sv.TelemetryCommand,
     sv.TelemetryCommand,
     TelemetryService.telemetry,
-    (Heartbeat, PushAnswered),
+    (Heartbeat, ClientResponded),
     (pb.CLIENT_ID_REQUIRED,),
     MethodKind.BIDI,
     TelemetryService.refuse,

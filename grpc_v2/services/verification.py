@@ -7,11 +7,11 @@ in the broker's request. Source: GrpcClientChannel, ClientActivity, LocalProxyRe
 from dataclasses import dataclass
 
 import orjson
-from rocketmq_testkit.emulator.gate.effects import AskToConsume
+from rocketmq_testkit.emulator.gate.effects import RequestDirectConsumption
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import stored_record as records
-from rocketmq_testkit.emulator.operations.send import PushAnswered
+from rocketmq_testkit.emulator.operations.send import ClientResponded
 
 from ..convert.message_encoder import fill_message
 from ..proto import definition_pb2 as pb
@@ -38,7 +38,7 @@ class DirectConsumption:
     fire_and_forget: FireAndForget
     scheduler: Scheduler
 
-    def ask_to_consume(self, channel: SessionChannel, effect: AskToConsume) -> None:
+    def ask_to_consume(self, channel: SessionChannel, effect: RequestDirectConsumption) -> None:
         """Send a message to a consumer's newest telemetry stream, to be consumed.
 
         Without a stream the request times out.
@@ -46,7 +46,7 @@ class DirectConsumption:
         broker = self.routes.named(effect.ext_fields.get("brokerName", ""))
 
         def answered(result: RelayResult) -> None:
-            operation = PushAnswered(effect.ticket, result.code, result.remark, None, result.body)
+            operation = ClientResponded(effect.ticket, result.code, result.remark, None, result.body)
             self.fire_and_forget.submit(broker, channel, _LABEL, operation)
 
         nonce = self.questions.ask(answered, channel.channel_id)

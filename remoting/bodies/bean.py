@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, dataclas
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.java_types import fits
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.kernel.value_class import equal, shown
+from rocketmq_testkit.emulator.kernel.value_class import dataclass_eq, dataclass_repr
 
 from ..wire import json_values as values
 from ..wire.fields import WireField, wire, wire_fields
@@ -47,8 +47,8 @@ class Bean:
     """Base class of JSON bodies. Subclasses are declared with `@bean`."""
 
     __slots__ = ()
-    __repr__ = shown
-    __eq__ = equal
+    __repr__ = dataclass_repr
+    __eq__ = dataclass_eq
     __hash__ = None  # type: ignore[assignment]  # instances are mutable
 
     FIELDS: ClassVar[tuple[BeanField, ...]] = ()

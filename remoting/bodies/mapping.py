@@ -20,7 +20,7 @@ def members(mapping: QueueMapping, *, whole: bool, strict: bool = False) -> dict
     """
     found: dict[str, Any] = {
         "bname": mapping.broker_name,
-        "currIdMap": _numbered({} if whole else mapping.led(), strict=strict),
+        "currIdMap": _numbered({} if whole else mapping.queues_led_here(), strict=strict),
         "dirty": mapping.dirty,
         "epoch": mapping.epoch,
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations.users import PolicyEntry, PolicyInfo, UserInfo
+from rocketmq_testkit.emulator.operations.users import PolicyEntryInfo, PolicyInfo, UserInfo
 
 from .bean import Bean, bean
 from .writing import dumps
@@ -83,14 +83,14 @@ class AclBody(Bean):
         return [policy for policy in found if policy.entries]
 
 
-def _entry(body: EntryBody) -> PolicyEntry:
+def _entry(body: EntryBody) -> PolicyEntryInfo:
     if body.actions is None:
         raise EngineError(
             ResponseCode.SYSTEM_ERROR,
             'java.lang.NullPointerException: Cannot invoke "java.util.List.iterator()" because the return value of'
             ' "org.apache.rocketmq.remoting.protocol.body.AclInfo$PolicyEntryInfo.getActions()" is null',
         )
-    return PolicyEntry(body.resource, body.actions, body.source_ips, body.decision)
+    return PolicyEntryInfo(body.resource, body.actions, body.source_ips, body.decision)
 
 
 def rights(username: str, policies: list[PolicyInfo]) -> bytes:
@@ -111,6 +111,6 @@ def _policy(policy: PolicyInfo) -> dict[str, Any]:
     return {"entries": [_shown(each) for each in policy.entries], "policyType": policy.policy_type}
 
 
-def _shown(entry: PolicyEntry) -> dict[str, Any]:
+def _shown(entry: PolicyEntryInfo) -> dict[str, Any]:
     shown = {"actions": entry.actions, "decision": entry.decision, "resource": entry.resource}
     return {**shown, "sourceIps": entry.source_ips} if entry.source_ips else shown

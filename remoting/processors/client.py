@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.clients import (
     AllProducersResult,
     CheckClientConfig,
-    ClientAnswer,
+    ClientResponse,
     ConsumeMessageDirectly,
     ConsumerConnectionResult,
     ConsumerListResult,
@@ -30,7 +30,7 @@ from rocketmq_testkit.emulator.operations.clients import (
     UnlockBatchMq,
     UnregisterClient,
 )
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..bodies import client
 from ..bodies.client import CheckClientBody, HeartbeatBody, LockBody, SubscriptionBody, UnlockBody
@@ -134,7 +134,7 @@ def _heartbeat_answer(call: RemotingCall, result: HeartbeatResult) -> bytes:
     RequestCode.HEART_BEAT,
     header=NoHeader,
     rights=to_send_heartbeat,
-    pool=Pool.HEARTBEAT,
+    pool=BrokerPool.HEARTBEAT,
     body=HeartbeatBody,
     answer=_heartbeat_answer,
 )
@@ -151,7 +151,7 @@ def _empty_fields(call: RemotingCall, result: Done) -> bytes:
     RequestCode.UNREGISTER_CLIENT,
     header=UnregisterClientRequestHeader,
     rights=to_unregister,
-    pool=Pool.CLIENT,
+    pool=BrokerPool.CLIENT,
     answer=_empty_fields,
 )
 def unregister_client(call: RemotingCall, header: UnregisterClientRequestHeader, body: bytes) -> UnregisterClient:
@@ -171,7 +171,7 @@ def _consumer_list_refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.GET_CONSUMER_LIST_BY_GROUP,
     header=GetConsumerListByGroupRequestHeader,
     rights=to_list_consumers,
-    pool=Pool.CONSUMER,
+    pool=BrokerPool.CONSUMER,
     answer=_consumer_list,
     refuse=_consumer_list_refusal,
 )
@@ -202,7 +202,7 @@ def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: UnlockBody) -> U
     RequestCode.CHECK_CLIENT_CONFIG,
     header=NoHeader,
     rights=no_rights,
-    pool=Pool.CLIENT,
+    pool=BrokerPool.CLIENT,
     body=BodyOf(CheckClientBody, required=False),
 )
 def check_client_config(call: RemotingCall, header: NoHeader, body: CheckClientBody | None) -> CheckClientConfig:
@@ -261,7 +261,7 @@ def get_all_producers(call: RemotingCall, header: NoHeader, body: bytes) -> GetA
     return GetAllProducerInfo()
 
 
-def _relayed(call: RemotingCall, result: ClientAnswer) -> bytes:
+def _relayed(call: RemotingCall, result: ClientResponse) -> bytes:
     return call.answer(result.remark, result.ext_fields, result.body, result.code)
 
 

@@ -30,7 +30,7 @@ from rocketmq_testkit.emulator.operations.groups import (
     SubscriptionResult,
     UpdateGroupForbidden,
 )
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..bodies import group, route
 from ..bodies.group import AssignmentBody, GroupConfigBody, GroupListBody, RequestModeBody
@@ -259,7 +259,7 @@ def _assignment(call: RemotingCall, result: AssignmentResult) -> bytes:
     RequestCode.QUERY_ASSIGNMENT,
     header=NoHeader,
     rights=no_rights,
-    pool=Pool.BALANCE,
+    pool=BrokerPool.BALANCE,
     body=AssignmentBody,
     answer=_assignment,
 )
@@ -275,7 +275,11 @@ def query_assignment(call: RemotingCall, header: NoHeader, body: AssignmentBody)
 
 
 @TABLE.processor(
-    RequestCode.SET_MESSAGE_REQUEST_MODE, header=NoHeader, rights=no_rights, pool=Pool.BALANCE, body=RequestModeBody
+    RequestCode.SET_MESSAGE_REQUEST_MODE,
+    header=NoHeader,
+    rights=no_rights,
+    pool=BrokerPool.BALANCE,
+    body=RequestModeBody,
 )
 def set_message_request_mode(call: RemotingCall, header: NoHeader, body: RequestModeBody) -> SetMessageRequestMode:
     """Translate the message request mode of a group on a topic. Errors: NO_PERMISSION (retry topic)."""

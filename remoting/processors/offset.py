@@ -23,7 +23,7 @@ from rocketmq_testkit.emulator.operations.offsets import (
     TimestampResult,
     UpdateConsumerOffset,
 )
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..bodies.writing import dumps, number_map, queue_map
 from ..request.call import RemotingCall
@@ -154,7 +154,7 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.QUERY_CONSUMER_OFFSET,
     header=QueryConsumerOffsetRequestHeader,
     rights=to_consume(Action.SUB, Action.GET),
-    pool=Pool.CONSUMER,
+    pool=BrokerPool.CONSUMER,
     answer=_offset,
     refuse=_refusal,
 )
@@ -169,7 +169,7 @@ def query_consumer_offset(
     RequestCode.UPDATE_CONSUMER_OFFSET,
     header=UpdateConsumerOffsetRequestHeader,
     rights=to_consume(Action.SUB, Action.UPDATE),
-    pool=Pool.CONSUMER,
+    pool=BrokerPool.CONSUMER,
     answer=_without_fields,
     refuse=_refusal,
 )

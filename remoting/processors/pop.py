@@ -24,7 +24,7 @@ from rocketmq_testkit.emulator.operations.consume import (
     PopResult,
     RollBackPops,
 )
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..bodies.pop import BatchAckBody
 from ..request.call import RemotingCall
@@ -154,7 +154,7 @@ def _pop_refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.POP_MESSAGE,
     header=PopMessageRequestHeader,
     rights=on_fields(Action.SUB, fields=CONSUMPTION),
-    pool=Pool.PULL,
+    pool=BrokerPool.PULL,
     answer=_pop_answer,
     refuse=_pop_refusal,
 )
@@ -180,7 +180,7 @@ def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes
     RequestCode.PEEK_MESSAGE,
     header=PeekMessageRequestHeader,
     rights=on_fields(Action.SUB, fields="topic consumerGroup"),
-    pool=Pool.PULL,
+    pool=BrokerPool.PULL,
     answer=_peek_answer,
     refuse=_pop_refusal,
 )
@@ -193,7 +193,7 @@ def peek_message(call: RemotingCall, header: PeekMessageRequestHeader, body: byt
     RequestCode.ACK_MESSAGE,
     header=AckMessageRequestHeader,
     rights=on_fields(Action.SUB, fields=CONSUMPTION),
-    pool=Pool.ACK,
+    pool=BrokerPool.ACK,
 )
 def ack_message(call: RemotingCall, header: AckMessageRequestHeader, body: bytes) -> AckMessage:
     """Translate an acknowledgement. The engine validates the receipt handle."""
@@ -221,7 +221,7 @@ def _change_refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.CHANGE_MESSAGE_INVISIBLETIME,
     header=ChangeInvisibleTimeRequestHeader,
     rights=on_fields(Action.SUB, fields=CONSUMPTION),
-    pool=Pool.ACK,
+    pool=BrokerPool.ACK,
     answer=_change_answer,
     refuse=_change_refusal,
 )
@@ -236,7 +236,9 @@ def change_invisible_time(
     )
 
 
-@TABLE.processor(RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, rights=no_rights, pool=Pool.ACK, body=BatchAckBody)
+@TABLE.processor(
+    RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, rights=no_rights, pool=BrokerPool.ACK, body=BatchAckBody
+)
 def batch_ack_message(call: RemotingCall, header: NoHeader, body: BatchAckBody) -> BatchAckMessage:
     """Translate acknowledgements of several check points."""
     return BatchAckMessage(None if body.acks is None else [each.ack() for each in body.acks], body.broker_name)
@@ -258,7 +260,7 @@ def _notification_refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.NOTIFICATION,
     header=NotificationRequestHeader,
     rights=on_fields(Action.SUB, fields=CONSUMPTION),
-    pool=Pool.PULL,
+    pool=BrokerPool.PULL,
     answer=_notification_answer,
     refuse=_notification_refusal,
 )
@@ -287,7 +289,7 @@ def _polling_info_refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.POLLING_INFO,
     header=PollingInfoRequestHeader,
     rights=on_fields(Action.GET, fields=CONSUMPTION),
-    pool=Pool.PULL,
+    pool=BrokerPool.PULL,
     answer=_polling_info_answer,
     refuse=_polling_info_refusal,
 )

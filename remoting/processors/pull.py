@@ -6,10 +6,10 @@ from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.message.record_run import joined
+from rocketmq_testkit.emulator.message.record_run import concatenate
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
@@ -70,7 +70,7 @@ def _answer(call: RemotingCall, result: PullResult) -> bytes:
         f'"nextBeginOffset":"{result.next_begin_offset}","maxOffset":"{result.max_offset}",'
         f'"minOffset":"{result.min_offset}","topicSysFlag":"{result.topic_sys_flag}"'
     )
-    return found_answer(call.opaque, result.code, result.status.value, fields, joined(result.records))
+    return found_answer(call.opaque, result.code, result.status.value, fields, concatenate(result.records))
 
 
 def _answer_of_static_topic(call: RemotingCall, result: PullResult) -> bytes:
@@ -90,7 +90,7 @@ def _answer_of_static_topic(call: RemotingCall, result: PullResult) -> bytes:
     remark: str | None = None
     if result.code is ResponseCode.SUCCESS:
         remark = "" if result.forwarded else result.status.value
-    return call.answer(remark, fields, joined(result.records), code=result.code)
+    return call.answer(remark, fields, concatenate(result.records), code=result.code)
 
 
 def _refusal(call: RemotingCall, error: EngineError) -> bytes:
@@ -102,7 +102,7 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.PULL_MESSAGE,
     header=PullMessageRequestHeader,
     rights=to_consume(Action.SUB),
-    pool=Pool.PULL,
+    pool=BrokerPool.PULL,
     answer=_answer,
     refuse=_refusal,
 )
@@ -110,7 +110,7 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.LITE_PULL_MESSAGE,
     header=PullMessageRequestHeader,
     rights=no_rights,
-    pool=Pool.LITE_PULL,
+    pool=BrokerPool.LITE_PULL,
     answer=_answer,
     refuse=_refusal,
 )
@@ -132,7 +132,10 @@ def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: byt
 
 
 @TABLE.processor(
-    RequestCode.CONSUMER_SEND_MSG_BACK, header=ConsumerSendMsgBackRequestHeader, rights=to_send_back, pool=Pool.SEND
+    RequestCode.CONSUMER_SEND_MSG_BACK,
+    header=ConsumerSendMsgBackRequestHeader,
+    rights=to_send_back,
+    pool=BrokerPool.SEND,
 )
 def send_message_back(call: RemotingCall, header: ConsumerSendMsgBackRequestHeader, body: bytes) -> SendMessageBack:
     """Translate a send-back. Versions below 121 (3.4.9) cannot set the maximum number of retries."""

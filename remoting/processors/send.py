@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator.operations.send import (
     SendResult,
     WholeBatchSendResult,
 )
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
@@ -133,7 +133,7 @@ def send_refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.SEND_MESSAGE,
     header=SendMessageRequestHeader,
     rights=to_send("topic", "group"),
-    pool=Pool.SEND,
+    pool=BrokerPool.SEND,
     answer=send_answer,
     refuse=send_refusal,
 )
@@ -142,7 +142,7 @@ def send_refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.SEND_BATCH_MESSAGE,
     header=SendMessageRequestHeaderV2,
     rights=to_send("b", "a"),
-    pool=Pool.SEND,
+    pool=BrokerPool.SEND,
     answer=send_answer,
     refuse=send_refusal,
 )
@@ -188,7 +188,7 @@ def reply_answer(call: RemotingCall, result: SendResult) -> bytes:
     RequestCode.SEND_REPLY_MESSAGE,
     header=SendMessageRequestHeader,
     rights=no_rights,
-    pool=Pool.REPLY,
+    pool=BrokerPool.REPLY,
     answer=reply_answer,
     refuse=send_refusal,
 )
@@ -196,7 +196,7 @@ def reply_answer(call: RemotingCall, result: SendResult) -> bytes:
     RequestCode.SEND_REPLY_MESSAGE_V2,
     header=SendMessageRequestHeaderV2,
     rights=no_rights,
-    pool=Pool.REPLY,
+    pool=BrokerPool.REPLY,
     answer=reply_answer,
     refuse=send_refusal,
 )
@@ -220,7 +220,7 @@ def _recall_refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.RECALL_MESSAGE,
     header=RecallMessageRequestHeader,
     rights=on_topic(Action.PUB),
-    pool=Pool.SEND,
+    pool=BrokerPool.SEND,
     answer=_recall_answer,
     refuse=_recall_refusal,
 )

@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.send import EndTransaction, ResumeCheckHalfMessage
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
@@ -68,7 +68,7 @@ def _refusal(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.END_TRANSACTION,
     header=EndTransactionRequestHeader,
     rights=to_end_transaction,
-    pool=Pool.TRANSACTION,
+    pool=BrokerPool.TRANSACTION,
     answer=_answer,
     refuse=_refusal,
 )

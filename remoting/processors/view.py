@@ -21,7 +21,7 @@ from rocketmq_testkit.emulator.operations.cluster import (
     TextResult,
     UpdateBrokerConfig,
 )
-from rocketmq_testkit.emulator.operations.views import (
+from rocketmq_testkit.emulator.operations.message_queries import (
     MessagesResult,
     QueryConsumeQueue,
     QueryConsumeQueueResult,
@@ -29,7 +29,7 @@ from rocketmq_testkit.emulator.operations.views import (
     QueueUnit,
     ViewMessage,
 )
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..bodies import replication
 from ..bodies.properties_text import read_properties
@@ -83,7 +83,7 @@ def _one_record(call: RemotingCall, result: MessagesResult) -> bytes:
     RequestCode.VIEW_MESSAGE_BY_ID,
     header=ViewMessageRequestHeader,
     rights=on_fields(Action.GET, fields="topic"),
-    pool=Pool.QUERY,
+    pool=BrokerPool.QUERY,
     answer=_one_record,
 )
 def view_message(call: RemotingCall, header: ViewMessageRequestHeader, body: bytes) -> ViewMessage:
@@ -110,7 +110,7 @@ def _not_found(call: RemotingCall, error: EngineError) -> bytes:
     RequestCode.QUERY_MESSAGE,
     header=QueryMessageRequestHeader,
     rights=on_topic(Action.SUB, Action.GET),
-    pool=Pool.QUERY,
+    pool=BrokerPool.QUERY,
     answer=_found,
     refuse=_not_found,
 )

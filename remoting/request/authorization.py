@@ -3,7 +3,7 @@
 Source: DefaultAuthenticationContextBuilder, AuthenticationPipeline, AuthorizationPipeline (5.3.3).
 """
 
-from rocketmq_testkit.emulator.auth.authentication import Access, AccessDenied, Asking, Signed
+from rocketmq_testkit.emulator.auth.authentication import AccessControl, AccessDenied, AccessRequest, RequestSignature
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 
 from ..client.signing import ACCESS_KEY, SIGNATURE
@@ -15,22 +15,29 @@ _UNIQUE_QUERY_FLAG = "_UNIQUE_KEY_QUERY"
 
 
 def check(
-    access: Access, asking: Asking, rights: Rights, *, ext: Fields, body: bytes, version: int, cluster: str
+    access: AccessControl,
+    access_request: AccessRequest,
+    rights: Rights,
+    *,
+    ext: Fields,
+    body: bytes,
+    version: int,
+    cluster: str,
 ) -> None:
     """Authenticate and authorize a request that requires `rights`. Raises AccessDenied."""
     if access.authenticates:
-        access.authenticate(asking, _signed(ext, body, version))
+        access.authenticate(access_request, _signed(ext, body, version))
     if access.authorizes and ext:
         try:
             wanted = list(rights(ext, body, cluster))
         except EngineError:
             raise AccessDenied(UNREADABLE) from None
-        access.authorize(asking, ext.get(ACCESS_KEY), wanted)
+        access.authorize(access_request, ext.get(ACCESS_KEY), wanted)
 
 
-def _signed(ext: Fields, body: bytes, version: int) -> Signed:
+def _signed(ext: Fields, body: bytes, version: int) -> RequestSignature:
     if ACCESS_KEY not in ext:
-        return Signed()
+        return RequestSignature()
     left_out = {SIGNATURE, _UNIQUE_QUERY_FLAG} if version <= _LAST_WITH_UNSIGNED_FLAG else {SIGNATURE}
     text = "".join(value for name, value in sorted(ext.items()) if name not in left_out)
-    return Signed(ext[ACCESS_KEY], ext.get(SIGNATURE), text.encode() + body)
+    return RequestSignature(ext[ACCESS_KEY], ext.get(SIGNATURE), text.encode() + body)

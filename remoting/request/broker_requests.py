@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 
 import orjson
 from rocketmq_testkit.emulator.gate.effects import (
-    AskConsumerStatus,
-    AskRunningInfo,
-    AskToConsume,
     CheckTransactionState,
     Effect,
     NotifyConsumerIdsChanged,
     PushReplyMessage,
-    Question,
+    RequestConsumerStatus,
+    RequestDirectConsumption,
+    RequestRunningInfo,
     ResetConsumerOffset,
+    ServerRequest,
 )
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.emulator.operations.clients import MessageQueue
@@ -29,14 +29,14 @@ PUSHED: Mapping[type[Effect], RequestCode] = {
     NotifyConsumerIdsChanged: RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
     CheckTransactionState: RequestCode.CHECK_TRANSACTION_STATE,
     PushReplyMessage: RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
-    AskRunningInfo: RequestCode.GET_CONSUMER_RUNNING_INFO,
-    AskToConsume: RequestCode.CONSUME_MESSAGE_DIRECTLY,
-    AskConsumerStatus: RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
+    RequestRunningInfo: RequestCode.GET_CONSUMER_RUNNING_INFO,
+    RequestDirectConsumption: RequestCode.CONSUME_MESSAGE_DIRECTLY,
+    RequestConsumerStatus: RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
     ResetConsumerOffset: RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
 }
 """The request code of each effect."""
 
-QUESTIONS = frozenset(code for effect, code in PUSHED.items() if issubclass(effect, Question))
+QUESTIONS = frozenset(code for effect, code in PUSHED.items() if issubclass(effect, ServerRequest))
 """Codes of the requests to which the client responds. All others are oneway."""
 
 
@@ -54,7 +54,7 @@ def encode(opaque: int, effect: Effect) -> bytes:
     """Encode an effect as a request frame."""
     code = PUSHED[type(effect)]
     ext, body = _FIELDS[type(effect)](effect)
-    return request(opaque, code, 0 if isinstance(effect, Question) else ONEWAY, ext, body=body)
+    return request(opaque, code, 0 if isinstance(effect, ServerRequest) else ONEWAY, ext, body=body)
 
 
 def _ids_changed(effect: NotifyConsumerIdsChanged) -> tuple[dict[str, str], bytes]:
@@ -94,11 +94,11 @@ def _push_reply(effect: PushReplyMessage) -> tuple[dict[str, str], bytes]:
     return ext, effect.body
 
 
-def _question(effect: AskRunningInfo | AskConsumerStatus) -> tuple[dict[str, str], bytes]:
+def _question(effect: RequestRunningInfo | RequestConsumerStatus) -> tuple[dict[str, str], bytes]:
     return dict(effect.ext_fields), b""
 
 
-def _to_consume(effect: AskToConsume) -> tuple[dict[str, str], bytes]:
+def _to_consume(effect: RequestDirectConsumption) -> tuple[dict[str, str], bytes]:
     return dict(effect.ext_fields), effect.record
 
 
@@ -123,8 +123,8 @@ _FIELDS: Mapping[type[Effect], Callable[..., tuple[dict[str, str], bytes]]] = {
     NotifyConsumerIdsChanged: _ids_changed,
     CheckTransactionState: _check_transaction,
     PushReplyMessage: _push_reply,
-    AskRunningInfo: _question,
-    AskToConsume: _to_consume,
-    AskConsumerStatus: _question,
+    RequestRunningInfo: _question,
+    RequestDirectConsumption: _to_consume,
+    RequestConsumerStatus: _question,
     ResetConsumerOffset: _reset,
 }

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
-from rocketmq_testkit.emulator.kernel.errors import EngineError, TurnedAway
+from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations.base import NO_ANSWER
+from rocketmq_testkit.emulator.operations.base import NO_RESPONSE
 
 from ..wire.answer_frame import answer
 from ..wire.ext_fields import Header
@@ -105,7 +105,7 @@ class RemotingCall:
     def reply(self, outcome: Outcome) -> None:
         """Send the outcome, unless the request is oneway or gets no response."""
         channel = self.channel
-        if self.oneway or not channel.active or outcome is NO_ANSWER:
+        if self.oneway or not channel.active or outcome is NO_RESPONSE:
             return
         try:
             frame = self._refusal(outcome) if isinstance(outcome, EngineError) else self.processor.answer(self, outcome)
@@ -115,7 +115,7 @@ class RemotingCall:
         channel.send(frame)
 
     def _refusal(self, refusal: EngineError) -> bytes:
-        if isinstance(refusal, TurnedAway):
+        if isinstance(refusal, RejectedBeforeProcessing):
             return self.answer(refusal.remark, code=refusal.code)
         return self.processor.refuse(self, refusal)
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Done, Operation
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..bodies.bean import Bean
 from ..wire.ext_fields import Header, header
@@ -86,7 +86,7 @@ class Processor:
     role: Role
     header: type[Header]
     rights: Rights
-    pool: Pool
+    pool: BrokerPool
     body: type[Bean] | None
     translate: Translate
     operation: type[Operation]
@@ -108,7 +108,7 @@ class RequestTable:
         *codes: RequestCode,
         header: type[Header],
         rights: Rights,
-        pool: Pool = Pool.ADMIN,
+        pool: BrokerPool = BrokerPool.ADMIN,
         body: BodyOf | type[Bean] | None = None,
         answer: Answer = done,
         refuse: Refuse = refusal,

@@ -10,7 +10,7 @@ from itertools import count
 from traceback import format_exception
 from typing import Any, Protocol
 
-from rocketmq_testkit.emulator.auth.authentication import Access, AccessDenied, Asking
+from rocketmq_testkit.emulator.auth.authentication import AccessControl, AccessDenied, AccessRequest
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.gate.gate import Gate, Node
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
@@ -19,8 +19,8 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed
-from rocketmq_testkit.emulator.operations.send import PushAnswered
-from rocketmq_testkit.emulator.overload.request_pools import RequestPools
+from rocketmq_testkit.emulator.operations.send import ClientResponded
+from rocketmq_testkit.emulator.overload.request_pools import BrokerRequestPools
 from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
 
 from ..processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
@@ -41,9 +41,9 @@ class BrokerNode(Node, Protocol):
 
     config: BrokerConfig
     """The broker's configuration. Responses to sends have its region and its trace switch."""
-    request_pools: RequestPools
+    request_pools: BrokerRequestPools
     """The thread pools that the broker's requests pass through."""
-    access: Access
+    access: AccessControl
     """Authentication and authorization of the broker's requests."""
 
     def count_connection(self, what: str) -> None:
@@ -136,7 +136,7 @@ class RemotingService:
             self._take_response(channel, opaque, code=code, remark=remark, ext=ext, body=body)
             return
         broker = self._broker
-        if broker is not None and broker.access.on and broker.request_pools.farewell(version) is None:
+        if broker is not None and broker.access.is_active and broker.request_pools.go_away_error(version) is None:
             request = _Request(channel, code, opaque, flag & ONEWAY != 0, ext, body)
             denied = self._denied(broker, request, version)
             if denied is not None:
@@ -151,7 +151,7 @@ class RemotingService:
         operation = self._translated(served, call, ext, body)
         if operation is None:
             return
-        if broker is node and broker is not None and broker.request_pools.on:
+        if broker is node and broker is not None and broker.request_pools.is_active:
             broker.request_pools.enter(processor.pool, call, operation, version)
         else:
             self._gate.submit(node, call, operation)
@@ -164,7 +164,9 @@ class RemotingService:
         if not self._strangers.turned_away(channel.peer_address, channel.local_address, first):
             self.log(f"{channel.channel_id} closed: {why}")
         outcome = Rejection(None, "CONNECTION_CLOSED", why)
-        self._gate.refused(self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome=outcome)
+        self._gate.record_refusal(
+            self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome=outcome
+        )
 
     def closed(self, channel: RemotingChannel) -> None:
         """Notify the broker that a connection was closed."""
@@ -194,19 +196,21 @@ class RemotingService:
         if ticket is None:
             self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
         elif self._broker is not None:
-            answered = PushAnswered(ticket, code, remark, header_json.ext_fields(ext) or None, body)
-            self._gate.submit(self._broker, NoticeCall(channel, "PushAnswered"), answered)
+            answered = ClientResponded(ticket, code, remark, header_json.ext_fields(ext) or None, body)
+            self._gate.submit(self._broker, NoticeCall(channel, "ClientResponded"), answered)
 
     def _denied(self, broker: BrokerNode, request: "_Request", version: int) -> AccessDenied | None:
         """Return the reason why a broker denies a request. A name server checks no credentials."""
         if self._owner(request.code) is not broker:
             return None
         channel, code = request.channel, request.code
-        asking = Asking(str(code), channel.channel_id, channel.remote_address[0])
+        access_request = AccessRequest(str(code), channel.channel_id, channel.remote_address[0])
         fields = header_json.ext_fields(dict(request.ext))
         rights, cluster = RIGHTS.get(code, no_rights), self.broker_config.broker_cluster_name
         try:
-            access.check(broker.access, asking, rights, ext=fields, body=request.body, version=version, cluster=cluster)
+            access.check(
+                broker.access, access_request, rights, ext=fields, body=request.body, version=version, cluster=cluster
+            )
         except AccessDenied as denied:
             return denied
         return None
@@ -239,7 +243,7 @@ class RemotingService:
         code = request.code
         label = RequestCode(code).name if code in _KNOWN_CODES else str(code)
         raw = RawRequest.of(((str(name), str(value)) for name, value in request.ext.items()), len(request.body))
-        self._gate.refused(node.name, request.channel.channel_id, label, raw, outcome=refusal)
+        self._gate.record_refusal(node.name, request.channel.channel_id, label, raw, outcome=refusal)
         if not request.oneway:
             request.channel.send(answer(request.opaque, refusal.code, refusal.remark))
 
@@ -264,9 +268,9 @@ class RemotingService:
 
     def _unserved(self, code: int, client_version: int) -> EngineError:
         """Return the error response to a request code that is not served: GO_AWAY or REQUEST_CODE_NOT_SUPPORTED."""
-        farewell = None if self._broker is None else self._broker.request_pools.farewell(client_version)
-        if farewell is not None:
-            return farewell
+        go_away_error = None if self._broker is None else self._broker.request_pools.go_away_error(client_version)
+        if go_away_error is not None:
+            return go_away_error
         remark = f" request type {code} not supported"
         name = self._upcoming.get(code)
         if name is not None:

@@ -6,7 +6,7 @@ Frames that are sent while received bytes are handled are collected and written 
 from collections.abc import Callable
 from typing import Protocol
 
-from rocketmq_testkit.emulator.gate.effects import CloseConnection, Effect, Question
+from rocketmq_testkit.emulator.gate.effects import CloseConnection, Effect, ServerRequest
 
 from ..request import broker_requests as push
 
@@ -78,7 +78,7 @@ class RemotingChannel:
                 self._close()
             return
         opaque = self._numbers.next_opaque()
-        if isinstance(effect, Question):
+        if isinstance(effect, ServerRequest):
             self._awaited[opaque] = effect.ticket
         self.send(push.encode(opaque, effect))
 

@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.java_numbers import parse_integer, parse_long
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.kernel.value_class import equal, shown
+from rocketmq_testkit.emulator.kernel.value_class import dataclass_eq, dataclass_repr
 
 from .fields import REQUIRED, Int, Long, WireField, wire, wire_fields
 from .header_json import ext_fields
@@ -44,8 +44,8 @@ class Header:
     """Base class of request headers. Subclasses are declared with `@header`."""
 
     __slots__ = ()
-    __repr__ = shown
-    __eq__ = equal
+    __repr__ = dataclass_repr
+    __eq__ = dataclass_eq
     __hash__ = None  # type: ignore[assignment]  # instances are mutable
 
     FIELDS: ClassVar[tuple[WireField, ...]] = ()

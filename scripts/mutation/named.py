@@ -2,7 +2,7 @@
 
 [[equivalent]]               # tests/mutants/equivalent.toml
 file = "emulator/pull/pull_service.py"
-scope = "PullHold.hold"      # the class and the function around it
+scope = "PullRequestHold.hold"  # the class and the function around it
 old = "a >= b"               # as the report shows it
 new = "(a > b)"
 reason = "..."               # a sentence; in the sample `test` instead, the id of a test that kills it

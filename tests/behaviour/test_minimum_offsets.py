@@ -22,7 +22,7 @@ def fill(e: Entrance, files: int = 1, topic: str = "T", **options: str) -> None:
 
 def delete(e: Entrance) -> None:
     """Request the deletion of full files, and advance to its next run, a minute after the start of the broker."""
-    e.engine.ask(e.broker, DeleteExpiredCommitLog())
+    e.engine.execute(e.broker, DeleteExpiredCommitLog())
     e.advance(60_000)
     assert first(e) == IN_A_FILE
 

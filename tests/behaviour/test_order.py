@@ -4,7 +4,7 @@ import pytest
 from entrance import BrokerEntrance, Entrance, handles
 from entrance_grpc import GrpcEntrance
 from entrances import ALL, BROKER, through
-from rocketmq_testkit.emulator.kernel.random_streams import Chance
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
 from rocketmq_testkit.emulator.operations.groups import DeleteGroup
 from rocketmq_testkit.emulator.operations.offsets import ResetOffset
 
@@ -169,7 +169,7 @@ def test_an_old_handle_does_nothing_to_a_new_batch(e: Entrance) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_no_message_group_overtakes_itself(e: Entrance, seed: int) -> None:
     """Ordered consumption never skips a message of a message group, whichever consumption fails, repeats or is late."""
-    draw = Chance(seed).stream("order")
+    draw = RandomStreams(seed).stream("order")
     e.fifo(queues=4)
     left = {f"g{number}": [f"g{number}:{turn}" for turn in range(6)] for number in range(5)}
     for turn in range(6):
@@ -241,7 +241,7 @@ def test_a_deleted_group_leaves_no_block_behind(e: Entrance) -> None:
     """A recreated group is not blocked by ordered batches of the deleted one."""
     ordered(e, 2)
     e.take(order=True, invisible_ms=60_000)
-    e.engine.ask(e.broker, DeleteGroup("G", True))
+    e.engine.execute(e.broker, DeleteGroup("G", True))
     assert e.broker.orders.dump_on_crash() == {}
     e.group("G", consume_message_orderly=True)
     assert e.bodies(order=True) == [b"0", b"1"]
@@ -252,7 +252,7 @@ def test_a_reset_lifts_the_block(e: Entrance) -> None:
     """An offset reset unblocks an ordered queue, and the group reads from the new offset."""
     ordered(e, 4)
     e.take(order=True, invisible_ms=60_000)
-    e.engine.ask(e.broker, ResetOffset("G", "T", 0, 0, 2))
+    e.engine.execute(e.broker, ResetOffset("G", "T", 0, 0, 2))
     assert e.bodies(order=True) == [b"2", b"3"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, start
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.overload.request_pools import Form
+from rocketmq_testkit.emulator.overload.request_pools import RefusalForm
 from rocketmq_testkit.fixtures import Emulator
 from sdks import JAVA_REMOTING
 
@@ -81,8 +81,8 @@ def test_a_producer_that_minds_failures_asks_a_busy_broker_once(sdk: str, minds:
         assert {message.broker for message in emulator.messages("orders")} == {"broker-a"}
 
 
-@pytest.mark.parametrize("form", Form)
-def test_each_form_of_being_busy_sends_clients_to_another_broker(form: Form) -> None:
+@pytest.mark.parametrize("form", RefusalForm)
+def test_each_form_of_being_busy_sends_clients_to_another_broker(form: RefusalForm) -> None:
     """Each form of a busy response makes the client send to another broker, because all have the same code."""
     with beside("java-remoting", requestRefusals=f"send={form.name}") as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")

@@ -35,7 +35,7 @@ def until_members(emulator: Emulator, count: int) -> None:
 
     def listed(host: Host) -> int:
         try:
-            found = host.engine.ask(host.engine.brokers[0], GetConsumerListByGroup("billing"))
+            found = host.engine.execute(host.engine.brokers[0], GetConsumerListByGroup("billing"))
         except EngineError:
             return 0
         assert isinstance(found, ConsumerListResult)

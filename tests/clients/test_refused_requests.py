@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from rocketmq_testkit.emulator.gate.journal import Entry
+from rocketmq_testkit.emulator.gate.journal import JournalEntry
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.fixtures import Emulator
 
@@ -32,7 +32,7 @@ def _run(emulator: Emulator) -> str:
 
 
 def _refused(emulator: Emulator) -> list[tuple[str, str]]:
-    def one(entry: Entry) -> tuple[str, str]:
+    def one(entry: JournalEntry) -> tuple[str, str]:
         assert isinstance(entry.outcome, Rejection)
         return entry.label, entry.outcome.name
 

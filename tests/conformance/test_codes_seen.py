@@ -17,7 +17,7 @@ from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.explained import UNPROVOKED
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.emulator.gate.journal import Entry
+from rocketmq_testkit.emulator.gate.journal import JournalEntry
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation
@@ -52,7 +52,7 @@ def answered() -> Pairs:
     return of_cases(Protocol.REMOTING, run)
 
 
-def _has_outcome(entry: Entry) -> bool:
+def _has_outcome(entry: JournalEntry) -> bool:
     return entry.event in ("answered", "refused") and isinstance(entry.subject, Operation)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from google.protobuf.message import Message
 from grpc_world import a_change, a_forward, a_message, a_receive, a_send, an_ack, publishing, subscribing
-from rocketmq_testkit.emulator.auth.authentication import AccessDenied, Signed
+from rocketmq_testkit.emulator.auth.authentication import AccessDenied, RequestSignature
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.authorization import _signed
@@ -105,15 +105,18 @@ DATE = {"x-mq-date-time": NOW}
 @pytest.mark.parametrize(
     ("metadata", "signed"),
     [
-        ({}, Signed()),
-        (DATE, Signed()),
-        ({"authorization": HEAD.format("ann/region/RocketMQ", "0aff"), **DATE}, Signed("ann", "Cv8=", NOW.encode())),
-        ({"authorization": HEAD.format("ann", ""), **DATE}, Signed("ann", "", NOW.encode())),
-        ({"authorization": "x Signature=0aff", **DATE}, Signed(None, "Cv8=", NOW.encode())),
-        ({"authorization": "x Credential=ann,,", **DATE}, Signed("ann", None, NOW.encode())),
+        ({}, RequestSignature()),
+        (DATE, RequestSignature()),
+        (
+            {"authorization": HEAD.format("ann/region/RocketMQ", "0aff"), **DATE},
+            RequestSignature("ann", "Cv8=", NOW.encode()),
+        ),
+        ({"authorization": HEAD.format("ann", ""), **DATE}, RequestSignature("ann", "", NOW.encode())),
+        ({"authorization": "x Signature=0aff", **DATE}, RequestSignature(None, "Cv8=", NOW.encode())),
+        ({"authorization": "x Credential=ann,,", **DATE}, RequestSignature("ann", None, NOW.encode())),
     ],
-)  # fmt: skip
-def test_a_signature_is_read(metadata: dict[str, str], signed: Signed) -> None:
+)
+def test_a_signature_is_read(metadata: dict[str, str], signed: RequestSignature) -> None:
     """The first part of the credential is the user. A call without the header is unsigned."""
     assert _signed(metadata) == signed
 

@@ -34,7 +34,7 @@ def waiting_pops(world: GrpcWorld) -> list[int]:
     """Return the number of waiting pops on each broker, from POLLING_INFO."""
     found = []
     for broker in world.engine.brokers:
-        info = world.engine.ask(broker, PollingInfo("G", "T", -1))
+        info = world.engine.execute(broker, PollingInfo("G", "T", -1))
         assert isinstance(info, PollingInfoResult)
         found.append(info.polling_num)
     return found
@@ -157,7 +157,7 @@ class TestNoBrokerIsNamed:
         """
 
         def switch_off(broker: int) -> None:
-            world.engine.ask(world.engine.brokers[broker], CreateGroup(GroupConfig("G", consume_enable=False)))
+            world.engine.execute(world.engine.brokers[broker], CreateGroup(GroupConfig("G", consume_enable=False)))
 
         switch_off(0)
         switch_off(1)
@@ -270,7 +270,7 @@ def test_a_client_that_leaves_can_have_its_polls_ended_everywhere(world: GrpcWor
 def test_groups_that_consume_in_order_are_served_by_all_brokers(world: GrpcWorld) -> None:
     """An ordered group is served by all brokers, and an acknowledgement wakes a waiting poll with the next message."""
     for broker in world.engine.brokers:
-        world.engine.ask(broker, CreateGroup(GroupConfig("G", consume_message_orderly=True)))
+        world.engine.execute(broker, CreateGroup(GroupConfig("G", consume_message_orderly=True)))
     for number in range(2):
         world.store(b"%d" % number, broker=2)
     first = poll(world, batch=1)

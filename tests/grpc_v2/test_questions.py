@@ -8,7 +8,7 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import (
-    ClientAnswer,
+    ClientResponse,
     ConsumeMessageDirectly,
     ConsumerStatusResult,
     GetConsumerRunningInfo,
@@ -66,7 +66,7 @@ def test_a_client_consumes_what_it_is_given(world: GrpcWorld, message: str, code
     assert [each.message.body for each in asked(stream)] == [b"hello"]
     assert call.outcome is None
     answer(stream, code)
-    assert isinstance(call.outcome, ClientAnswer)
+    assert isinstance(call.outcome, ClientResponse)
     assert (call.outcome.code, call.outcome.remark) == (0, "")
     assert orjson.loads(call.outcome.body).get("consumeResult") == result
 
@@ -78,7 +78,7 @@ def test_the_newest_stream_is_asked(world: GrpcWorld, message: str) -> None:
     call = given(world, message)
     assert (len(asked(first)), len(asked(second))) == (0, 1)
     first.send(sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=asked(second)[0].nonce)))
-    assert isinstance(call.outcome, ClientAnswer)
+    assert isinstance(call.outcome, ClientResponse)
 
 
 @pytest.mark.parametrize("gone", [False, True])
@@ -94,7 +94,7 @@ def test_no_answer(world: GrpcWorld, message: str, gone: bool) -> None:
     world.advance(5_000)
     assert call.outcome is None
     world.advance(1_000)
-    busy = ClientAnswer(ResponseCode.SYSTEM_BUSY, "call remote timeout", None, b"")
+    busy = ClientResponse(ResponseCode.SYSTEM_BUSY, "call remote timeout", None, b"")
     assert call.outcome == busy
     if not gone:
         answer(stream)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from google.protobuf.message import Message
 from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, publishing, subscribing
-from rocketmq_testkit.emulator.gate.journal import Entry
+from rocketmq_testkit.emulator.gate.journal import JournalEntry
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
@@ -18,18 +18,18 @@ _NAMED = [rpc for rpc in RPCS if not rpc.anonymous]
 _IN_POOLS = {rpc.name: rpc.pool for rpc in RPCS if rpc.pool is not None}
 
 
-def refused(world: GrpcWorld) -> list[Entry]:
+def refused(world: GrpcWorld) -> list[JournalEntry]:
     """Return the refused requests in the journal."""
     return [entry for entry in world.engine.journal if entry.event == "refused"]
 
 
-def outcome(entry: Entry) -> Rejection:
+def outcome(entry: JournalEntry) -> Rejection:
     """Return the outcome of a refused request."""
     assert isinstance(entry.outcome, Rejection)
     return entry.outcome
 
 
-def fields(entry: Entry) -> Mapping[str, str]:
+def fields(entry: JournalEntry) -> Mapping[str, str]:
     """Return the fields of a refused request."""
     assert isinstance(entry.subject, RawRequest)
     return entry.subject.fields

@@ -100,7 +100,7 @@ def test_routes_are_never_stale(world: GrpcWorld) -> None:
     assert route(world).status.code == 20000
     world.ask(DeleteTopic("T"))
     assert route(world).status.code == 20000
-    world.engine.ask(world.engine.name_server, DeleteTopicInNamesrv("T"))
+    world.engine.execute(world.engine.name_server, DeleteTopicInNamesrv("T"))
     assert route(world).status.code == 40402
 
 
@@ -197,7 +197,7 @@ def test_the_counters_of_topics_are_bounded(world: GrpcWorld) -> None:
         [broker],
         perm=lambda *_: 6,
         order_conf=lambda _: None,
-        chance=world.engine.chance.stream("counters"),
+        chance=world.engine.random_streams.stream("counters"),
         endpoint=lambda *_: ("h", 1),
     )
     for number in range(10_001):

@@ -61,11 +61,11 @@ def test_sends_go_to_brokers_that_run(world: GrpcWorld) -> None:
 def test_sends_avoid_a_broker_whose_write_permission_was_wiped(world: GrpcWorld) -> None:
     """Sends avoid a broker whose write permission was removed on the name server. Receives ignore it."""
     sent(world, 4)
-    world.engine.ask(world.engine.name_server, SetPermOfBroker("broker-a", add=False))
+    world.engine.execute(world.engine.name_server, SetPermOfBroker("broker-a", add=False))
     sent(world, 4)
     assert held(world) == [2, 6]
     assert len(world.client().receive(a_receive(queue_id=-1)).bodies) == 2
-    world.engine.ask(world.engine.name_server, SetPermOfBroker("broker-b", add=False))
+    world.engine.execute(world.engine.name_server, SetPermOfBroker("broker-b", add=False))
     assert sent(world, 1) == [pb.FORBIDDEN]
 
 
@@ -122,7 +122,7 @@ def test_whom_a_master_would_send_to_its_slave_the_proxy_serves_there() -> None:
     world = make_world(slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
     group = GroupConfig("G", broker_id=1, which_broker_when_consume_slowly=1)
     for broker in world.engine.brokers[:2]:
-        world.engine.ask(broker, CreateGroup(group))
+        world.engine.execute(broker, CreateGroup(group))
     world.store(b"m", broker=1)
     world.advance(70_000)
     received = world.client().receive(a_receive(broker="broker-b", queue_id=-1))
@@ -273,8 +273,8 @@ def test_an_order_topic_is_fixed_to_its_brokers() -> None:
     world = make_world()
     world.engine.name_server.config.order_message_enable = True
     names = world.engine.name_server
-    world.engine.ask(names, PutKvConfig("ORDER_TOPIC_CONFIG", "T", "broker-b:1"))
-    world.engine.ask(names, SetPermOfBroker("broker-b", add=False))
+    world.engine.execute(names, PutKvConfig("ORDER_TOPIC_CONFIG", "T", "broker-b:1"))
+    world.engine.execute(names, SetPermOfBroker("broker-b", add=False))
 
     assert sent(world, 4) == [pb.OK] * 4
 
@@ -310,7 +310,7 @@ def test_a_broker_that_is_not_readable_is_left_out_of_assignments(unreadable: in
     """A broker without read permission is omitted from assignments; the brokers after it are assigned."""
     world = make_world()
     broker = world.engine.brokers[unreadable]
-    world.engine.ask(broker, CreateTopic(TopicConfig("T", 2, 2, 2)))
+    world.engine.execute(broker, CreateTopic(TopicConfig("T", 2, 2, 2)))
     request = sv.QueryAssignmentRequest(topic=pb.Resource(name="T"), group=pb.Resource(name="G"), endpoints=ENDPOINTS)
     answer = world.client().ask("QueryAssignment", request)
     assert [each.message_queue.broker.name for each in answer.assignments] == [

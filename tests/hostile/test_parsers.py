@@ -25,7 +25,7 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.java_numbers import parse_double, parse_integer, parse_long
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message import names, properties
-from rocketmq_testkit.emulator.message.batch import are_usual, split_batch
+from rocketmq_testkit.emulator.message.batch import are_well_formed, split_batch
 from rocketmq_testkit.emulator.message.receipt import parse_extra_info, parse_for_record
 from rocketmq_testkit.emulator.pop.check_point import Ack, CheckPoint
 from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
@@ -105,7 +105,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "tags": _tags,
     "properties": properties.decode,
     "long properties": properties._decode_large,
-    "usual properties": lambda text: are_usual([text.encode("utf-8", "replace")] * 3, ("TAGS", "KEYS")),
+    "usual properties": lambda text: are_well_formed([text.encode("utf-8", "replace")] * 3, ("TAGS", "KEYS")),
     "batch": _rest(split_batch),
     "topic name": names.check_topic,
     "group name": names.is_legal_group,

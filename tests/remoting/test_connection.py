@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, NotifyConsumerIdsChanged, PushReplyMessage
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations.base import NO_ANSWER, Operation, Result
+from rocketmq_testkit.emulator.operations.base import NO_RESPONSE, Operation, Result
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed, GetConsumerListByGroup
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
 from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, OffsetResult
@@ -85,7 +85,7 @@ def test_binary_requests_are_answered_in_json() -> None:
 
 def test_a_request_may_get_no_answer_at_all() -> None:
     """An EndTransaction with an unknown state gets no response."""
-    port, broker = recording(NO_ANSWER)
+    port, broker = recording(NO_RESPONSE)
     ext = {"tranStateTableOffset": "0", "commitLogOffset": "0", "commitOrRollback": "0"}
     assert port.peer().exchange(RequestCode.END_TRANSACTION, ext) == []
     assert [type(each) for each in broker.operations] == [EndTransaction]

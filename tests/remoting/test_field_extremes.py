@@ -21,7 +21,7 @@ TIMERS_MAX = 5_000
 def port() -> Port:
     """A broker with a topic, a group and messages."""
     port = Port(Engine(now_ms=1_700_000_000_000))
-    port.engine.ask(port.engine.brokers[0], CreateGroup(GroupConfig("G")))
+    port.engine.execute(port.engine.brokers[0], CreateGroup(GroupConfig("G")))
     peer = port.peer()
     create(peer, "T", 2)
     for number in range(3):

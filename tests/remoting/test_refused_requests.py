@@ -6,12 +6,12 @@ import pytest
 from remoting_world import Port
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.gate.journal import Entry
+from rocketmq_testkit.emulator.gate.journal import JournalEntry
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.consume import AckMessage
-from rocketmq_testkit.emulator.overload.request_pools import Form
+from rocketmq_testkit.emulator.overload.request_pools import RefusalForm
 from rocketmq_testkit.remoting.processors import NAME_SERVER_CODES, PROCESSORS
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request.request_table import Role
@@ -23,12 +23,12 @@ _GUARDED = BrokerConfig(authentication_enabled=True, authentication_metadata_pro
 _PASSWORD = b'{"username":"ann","password":"open sesame","userType":"Normal"}'
 
 
-def refused(port: Port) -> list[Entry]:
+def refused(port: Port) -> list[JournalEntry]:
     """Return the refused requests in the journal."""
     return [entry for entry in port.engine.journal if entry.event == "refused"]
 
 
-def error(entry: Entry) -> tuple[str, str | None]:
+def error(entry: JournalEntry) -> tuple[str, str | None]:
     """Return the code and the remark of a refused request."""
     assert isinstance(entry.outcome, EngineError)
     return entry.outcome.code.name, entry.outcome.remark
@@ -96,8 +96,8 @@ def test_name_servers_journal_under_their_own_name() -> None:
     assert [entry.node for entry in refused(port)] == [engine.name_server.name] * 2
 
 
-@pytest.mark.parametrize("form", Form)
-def test_refusals_of_request_pools_are_journaled(form: Form) -> None:
+@pytest.mark.parametrize("form", RefusalForm)
+def test_refusals_of_request_pools_are_journaled(form: RefusalForm) -> None:
     """A request that a pool rejects is journaled with the operation, which was not carried out."""
     config = BrokerConfig(request_refusals=f"ack={form.name}")
     port = Port(Engine(brokers=[config], now_ms=1_700_000_000_000))

@@ -7,7 +7,7 @@ from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.overload.request_pools import Form, Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool, RefusalForm
 from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -24,11 +24,11 @@ PULL = {
     "subscription": "*",
     "subVersion": 0,
 }
-REQUESTS: Mapping[Pool, tuple[RequestCode, Mapping[str, object]]] = {
-    Pool.PULL: (RequestCode.PULL_MESSAGE, PULL),
-    Pool.LITE_PULL: (RequestCode.LITE_PULL_MESSAGE, PULL),
-    Pool.CONSUMER: (RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}),
-    Pool.ADMIN: (RequestCode.GET_BROKER_CONFIG, {}),
+REQUESTS: Mapping[BrokerPool, tuple[RequestCode, Mapping[str, object]]] = {
+    BrokerPool.PULL: (RequestCode.PULL_MESSAGE, PULL),
+    BrokerPool.LITE_PULL: (RequestCode.LITE_PULL_MESSAGE, PULL),
+    BrokerPool.CONSUMER: (RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}),
+    BrokerPool.ADMIN: (RequestCode.GET_BROKER_CONFIG, {}),
 }
 
 
@@ -37,8 +37,8 @@ def port(**keys: object) -> Port:
     return Port(Engine(brokers=[BrokerConfig(**keys)], now_ms=NOW))  # type: ignore[arg-type]  # checked by the keys
 
 
-@pytest.mark.parametrize("form", [form for form in Form if form is not Form.PC_SYNCHRONIZED])
-def test_a_send_that_is_turned_away(form: Form) -> None:
+@pytest.mark.parametrize("form", [form for form in RefusalForm if form is not RefusalForm.PC_SYNCHRONIZED])
+def test_a_send_that_is_turned_away(form: RefusalForm) -> None:
     """A send that a pool rejects gets SYSTEM_BUSY without the region, unlike a send that the store rejects."""
     peer = port(request_refusals=f"send={form.name}").peer()
     answer = send(peer, "T")
@@ -55,7 +55,7 @@ def test_a_send_that_the_store_refuses() -> None:
 
 
 @pytest.mark.parametrize("pool", REQUESTS)
-def test_each_pool_turns_away_its_own(pool: Pool) -> None:
+def test_each_pool_turns_away_its_own(pool: BrokerPool) -> None:
     """A pool rejects only its own requests; requests of other pools are served."""
     peer = port(request_refusals=f"{pool.title}=OVERLOAD").peer()
     for other, (code, ext) in REQUESTS.items():
@@ -98,5 +98,5 @@ def test_clients_are_told_to_go_by_their_version() -> None:
 
 def test_what_is_of_no_pool_is_administration() -> None:
     """A request code without a pool belongs to the admin pool, as in upstream's default processor."""
-    assert PROCESSORS[RequestCode.UPDATE_AND_CREATE_TOPIC].pool is Pool.ADMIN
-    assert PROCESSORS[RequestCode.SEND_MESSAGE_V2].pool is Pool.SEND
+    assert PROCESSORS[RequestCode.UPDATE_AND_CREATE_TOPIC].pool is BrokerPool.ADMIN
+    assert PROCESSORS[RequestCode.SEND_MESSAGE_V2].pool is BrokerPool.SEND

@@ -45,16 +45,16 @@ class World:
 
     def ask(self, kind: type[AnyResult], operation: Operation, node: Node | None = None) -> AnyResult:
         """Return the result of the broker, or of another node, which must be of type `kind`."""
-        result = self.engine.ask(node or self.broker, operation)
+        result = self.engine.execute(node or self.broker, operation)
         assert isinstance(result, kind)
         return result
 
     def topic(self, name: str, queues: int = 1, perm: int = 6) -> str:
-        self.engine.ask(self.broker, CreateTopic(TopicConfig(name, queues, queues, perm)))
+        self.engine.execute(self.broker, CreateTopic(TopicConfig(name, queues, queues, perm)))
         return name
 
     def send(self, topic: str, body: bytes = b"m", *, queue: int = 0, **properties: str) -> SendResult:
-        result = self.engine.ask(
+        result = self.engine.execute(
             self.broker,
             SendMessage("PG", topic, queue, body, dict(properties), ("10.0.0.1", 5000), self.now_ms),
         )
@@ -134,7 +134,7 @@ class World:
 
     def change(self, topic: str, receipt: Receipt, invisible_ms: int, group: str = "G") -> Receipt:
         """Change the invisible duration and return the new receipt."""
-        outcome = self.engine.ask(
+        outcome = self.engine.execute(
             self.broker,
             ChangeInvisibleTime(
                 group,

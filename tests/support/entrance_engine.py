@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.receipt import Receipt, real_topic
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations.base import Done, NoAnswer, Operation
+from rocketmq_testkit.emulator.operations.base import Done, NoResponse, Operation
 from rocketmq_testkit.emulator.operations.clients import (
     ConsumerData,
     Heartbeat,
@@ -319,7 +319,7 @@ class EngineWaiting:
     def answer(self) -> Answer | None:
         """The outcome as a response of all entrances; None if it is pending or if there is no response."""
         match self._call.outcome:
-            case None | NoAnswer():
+            case None | NoResponse():
                 return None
             case PopResult() as outcome:
                 return _popped(outcome, self._broker_name)

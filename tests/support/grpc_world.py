@@ -212,7 +212,7 @@ class GrpcWorld:
         self.engine.scheduler.advance_to(self.now_ms + ms)
 
     def ask(self, operation: Operation) -> Result:
-        return self.engine.ask(self.broker, operation)
+        return self.engine.execute(self.broker, operation)
 
     def topic(self, name: str = "T", queues: int = 1, kind: str = "", perm: int = 6, *, write: int = -1) -> str:
         """Create a topic; `kind` is its message type."""
@@ -224,14 +224,14 @@ class GrpcWorld:
         """Create a topic on all brokers."""
         for broker in self.engine.brokers:
             config = TopicConfig(name, queues, queues)
-            self.engine.ask(broker, CreateTopic(config, {"+message.type": kind} if kind else None))
+            self.engine.execute(broker, CreateTopic(config, {"+message.type": kind} if kind else None))
         return name
 
     def store(self, body: bytes, broker: int = 0, queue: int = 0, topic: str = "T", **properties: str) -> None:
         """Store a message in a queue of a broker, bypassing the proxy."""
         born_host = ("10.0.0.9", 5000)
         message = SendMessage("PG", topic, queue, body, properties, born_host, self.now_ms)
-        self.engine.ask(self.engine.brokers[broker], message)
+        self.engine.execute(self.engine.brokers[broker], message)
 
     def group(self, name: str = "G", **fields: Any) -> str:
         self.ask(CreateGroup(GroupConfig(name, **fields)))

@@ -13,26 +13,26 @@ from entrance_grpc import GrpcEntrance
 from entrance_remoting import OnlyFrame, RemotingEntrance
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import (
-    AskConsumerStatus,
-    AskRunningInfo,
-    AskToConsume,
     Effect,
     NotifyConsumerIdsChanged,
-    Question,
+    RequestConsumerStatus,
+    RequestDirectConsumption,
+    RequestRunningInfo,
     ResetConsumerOffset,
+    ServerRequest,
 )
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import Record, decode, offset_message_id, pack_host
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import (
-    ClientAnswer,
+    ClientResponse,
     ConsumeMessageDirectly,
     ConsumerStatusResult,
     GetConsumerRunningInfo,
     GetConsumerStatus,
 )
 from rocketmq_testkit.emulator.operations.offsets import ResetOffset, ResetOffsetResult
-from rocketmq_testkit.emulator.operations.send import PushAnswered
+from rocketmq_testkit.emulator.operations.send import ClientResponded
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import decode_messages
@@ -145,7 +145,7 @@ class _Operation:
                 return None
             case EngineError() as refusal:
                 return Told(refusal.code, refusal.remark or "", b"")
-            case ClientAnswer() as answer:
+            case ClientResponse() as answer:
                 return Told(answer.code, answer.remark or "", answer.body)
             case ConsumerStatusResult() as result:
                 return Told(0, "", json.dumps(sorted(result.answers)).encode())
@@ -170,18 +170,18 @@ class EngineQuestions(Questions[EngineEntrance]):
     def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
         assert isinstance(question.token, int)
         entrance = self.entrance
-        answered = PushAnswered(question.token, code, body=body)
+        answered = ClientResponded(question.token, code, body=body)
         entrance.engine.submit(entrance.broker, answered, entrance.channel(client))
 
 
 def _of_effect(effect: Effect) -> Pushed:
-    ticket = effect.ticket if isinstance(effect, Question) else None
+    ticket = effect.ticket if isinstance(effect, ServerRequest) else None
     match effect:
-        case AskToConsume():
+        case RequestDirectConsumption():
             return Pushed(CONSUME, decode(effect.record).body, token=ticket)
-        case AskRunningInfo():
+        case RequestRunningInfo():
             return Pushed(INFO, token=ticket)
-        case AskConsumerStatus():
+        case RequestConsumerStatus():
             return Pushed(STATUS, token=ticket)
         case ResetConsumerOffset():
             return Pushed(RESET, offsets=tuple(sorted(effect.offsets.items())))

@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rocketmq_testkit.emulator.auth.authentication import Access
+from rocketmq_testkit.emulator.auth.authentication import AccessControl
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.gate import Call, Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation, Result
-from rocketmq_testkit.emulator.overload.request_pools import RequestPools
+from rocketmq_testkit.emulator.overload.request_pools import BrokerRequestPools
 from rocketmq_testkit.remoting.client import properties_text
 from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
@@ -50,8 +50,8 @@ class RecordingNode:
         kinds = {each.operation for each in PROCESSORS.values() if each.role is role}
         self.handlers = dict.fromkeys(kinds, self._record)
         engine = Engine()
-        self.request_pools = RequestPools(self.config, engine.scheduler, engine.gate, self)
-        self.access = Access(self.config, engine.scheduler, lambda: None)
+        self.request_pools = BrokerRequestPools(self.config, engine.scheduler, engine.gate, self)
+        self.access = AccessControl(self.config, engine.scheduler, lambda: None)
 
     def count_connection(self, what: str) -> None:
         """Do not count connections."""

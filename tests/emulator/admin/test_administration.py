@@ -59,7 +59,7 @@ def send_to(world: World, topic: str, queues: int = 4, template: str = "TBW102")
     """Send to a topic that does not exist yet; return its configuration afterwards."""
     operation = SendMessage("PG", topic, -1, b"m", {}, ("10.0.0.1", 1), 0)
     operation.default_topic, operation.default_topic_queue_nums = template, queues
-    world.engine.ask(world.broker, operation)
+    world.engine.execute(world.broker, operation)
     return world.broker.topics.find(topic)
 
 
@@ -125,7 +125,7 @@ def test_queue_ids_of_a_send(world: World) -> None:
 
 def create(world: World, topic: str, **attributes: str) -> TopicConfig:
     signed = {name.replace("__", ".").replace("add_", "+").replace("del_", "-"): v for name, v in attributes.items()}
-    world.engine.ask(world.broker, CreateTopic(TopicConfig(topic, 4, 4), signed or None))
+    world.engine.execute(world.broker, CreateTopic(TopicConfig(topic, 4, 4), signed or None))
     return world.broker.topics.get(topic)
 
 
@@ -169,7 +169,7 @@ def test_system_topics_are_protected(world: World) -> None:
     """A system topic can be neither created nor deleted."""
     for operation in (CreateTopic(TopicConfig("TBW102")), DeleteTopic("SELF_TEST_TOPIC")):
         with pytest.raises(EngineError, match="is conflict with system topic"):
-            world.engine.ask(world.broker, operation)
+            world.engine.execute(world.broker, operation)
 
 
 def test_topics_at_start(world: World) -> None:
@@ -200,8 +200,8 @@ def test_deleting_a_topic_takes_everything_along(world: World) -> None:
     world.popped("A", invisible_ms=1000)
     world.advance(10_000)
     assert world.broker.topics.find("%RETRY%G_A") is not None
-    world.engine.ask(world.broker, DeleteTopic("A"))
-    world.engine.ask(world.broker, DeleteTopic("unknown"))
+    world.engine.execute(world.broker, DeleteTopic("A"))
+    world.engine.execute(world.broker, DeleteTopic("unknown"))
     assert world.broker.topics.find("%RETRY%G_A") is None
     assert world.broker.offsets.query("G", "A", 0) == -1
     world.topic("A")
@@ -214,19 +214,19 @@ def test_stats(world: World) -> None:
     for _ in range(3):
         world.send("A", queue=1)
     now = world.now_ms
-    stats = world.engine.ask(world.broker, GetTopicStats("A"))
+    stats = world.engine.execute(world.broker, GetTopicStats("A"))
     assert isinstance(stats, TopicStatsResult)
     assert stats.offsets == {0: TopicOffset(0, 0, 0), 1: TopicOffset(0, 3, now)}
     with pytest.raises(EngineError) as refused:
-        world.engine.ask(world.broker, GetTopicStats("none"))
+        world.engine.execute(world.broker, GetTopicStats("none"))
     assert (refused.value.code, refused.value.remark) == (17, "topic[none] not exist")
-    world.engine.ask(world.broker, GetGroup("G"))
-    world.engine.ask(world.broker, UpdateConsumerOffset("G", "A", 1, 2))
-    progress = world.engine.ask(world.broker, GetConsumeStats("G"))
+    world.engine.execute(world.broker, GetGroup("G"))
+    world.engine.execute(world.broker, UpdateConsumerOffset("G", "A", 1, 2))
+    progress = world.engine.execute(world.broker, GetConsumeStats("G"))
     assert isinstance(progress, ConsumeStatsResult)
     row = progress.offsets[MessageQueue("A", "broker-a", 1)]
     assert (row.broker_offset, row.consumer_offset, row.last_timestamp) == (3, 2, now)
-    empty = world.engine.ask(world.broker, GetConsumeStats("nobody"))
+    empty = world.engine.execute(world.broker, GetConsumeStats("nobody"))
     assert isinstance(empty, ConsumeStatsResult)
     assert empty.offsets == {}
 
@@ -239,7 +239,7 @@ def topics_with_progress(world: World, topic: str | None = None, topics: list[st
 
 def test_stats_skip_a_topic_that_does_not_exist(world: World) -> None:
     """Consume stats skip an unknown topic and include the topics after it in the list."""
-    world.engine.ask(world.broker, GetGroup("G"))
+    world.engine.execute(world.broker, GetGroup("G"))
     for topic in ("A", "C"):
         world.topic(topic)
     assert topics_with_progress(world, topics=["A", "none", "C"]) == ["A", "C"]
@@ -247,11 +247,11 @@ def test_stats_skip_a_topic_that_does_not_exist(world: World) -> None:
 
 def test_stats_of_what_a_live_group_wants(world: World) -> None:
     """An online group's stats omit topics without subscription; topics listed in the request are always included."""
-    world.engine.ask(world.broker, GetGroup("G"))
+    world.engine.execute(world.broker, GetGroup("G"))
     for topic in ("left", "read", "new"):
         world.topic(topic)
     for topic in ("left", "read"):
-        world.engine.ask(world.broker, UpdateConsumerOffset("G", topic, 0, 0))
+        world.engine.execute(world.broker, UpdateConsumerOffset("G", topic, 0, 0))
     assert topics_with_progress(world) == ["left", "read"]
     world.heartbeat("c", topics={"read": "*", "new": "*"})
     assert topics_with_progress(world) == ["read"]
@@ -265,15 +265,15 @@ def test_offsets_are_cloned(world: World) -> None:
     """A clone copies only the source's offsets; topics that an online source does not subscribe to need `offline`."""
     world.topic("A", 2)
     for group in ("G", "copy"):
-        world.engine.ask(world.broker, GetGroup(group))
-    world.engine.ask(world.broker, UpdateConsumerOffset("G", "A", 0, 2))
-    world.engine.ask(world.broker, UpdateConsumerOffset("copy", "A", 1, 1))
+        world.engine.execute(world.broker, GetGroup(group))
+    world.engine.execute(world.broker, UpdateConsumerOffset("G", "A", 0, 2))
+    world.engine.execute(world.broker, UpdateConsumerOffset("copy", "A", 1, 1))
     world.heartbeat("c", topics={"other": "*"})
     offsets = world.broker.offsets
     for offline, expected in ((False, {1: 1}), (True, {0: 2})):
-        world.engine.ask(world.broker, CloneGroupOffset("G", "copy", "A", offline))
+        world.engine.execute(world.broker, CloneGroupOffset("G", "copy", "A", offline))
         assert offsets.committed["copy", "A"] == expected
-    world.engine.ask(world.broker, UpdateConsumerOffset("G", "A", 0, 3))
+    world.engine.execute(world.broker, UpdateConsumerOffset("G", "A", 0, 3))
     assert offsets.query("copy", "A", 0) == 2
 
 
@@ -281,28 +281,28 @@ def test_routes(world: World) -> None:
     """A route has brokers and queues, write permission can be removed and restored, an unknown topic has no route."""
     world.topic("A", 4)
     ns = world.engine.name_server
-    route = world.engine.ask(ns, GetRouteInfo("A"))
+    route = world.engine.execute(ns, GetRouteInfo("A"))
     assert isinstance(route, RouteResult)
     (queue,) = route.queues
     assert (queue.broker_name, queue.read_queue_nums, queue.write_queue_nums, queue.perm) == ("broker-a", 4, 4, 6)
-    world.engine.ask(ns, SetPermOfBroker("broker-a", add=False))
+    world.engine.execute(ns, SetPermOfBroker("broker-a", add=False))
     assert world.ask(RouteResult, GetRouteInfo("A"), ns).queues[0].perm == 4
-    world.engine.ask(ns, SetPermOfBroker("broker-a", add=True))
+    world.engine.execute(ns, SetPermOfBroker("broker-a", add=True))
     assert world.ask(RouteResult, GetRouteInfo("A"), ns).queues[0].perm == 6
     for unknown in ("none", None):
         with pytest.raises(EngineError, match=f"No topic route info in name server for the topic: {unknown or 'null'}"):
-            world.engine.ask(ns, GetRouteInfo(unknown))
+            world.engine.execute(ns, GetRouteInfo(unknown))
 
 
 def test_a_topic_deleted_in_the_name_server_alone_comes_back(world: World) -> None:
     """A topic deleted only in the name server has no route until its broker registers (every 30 s) or changes it."""
     ns = world.engine.name_server
     world.topic("A")
-    world.engine.ask(ns, DeleteTopicInNamesrv("A"))
+    world.engine.execute(ns, DeleteTopicInNamesrv("A"))
     with pytest.raises(EngineError):
-        world.engine.ask(ns, GetRouteInfo("A"))
+        world.engine.execute(ns, GetRouteInfo("A"))
     world.advance(30_000)
-    assert isinstance(world.engine.ask(ns, GetRouteInfo("A")), RouteResult)
+    assert isinstance(world.engine.execute(ns, GetRouteInfo("A")), RouteResult)
 
 
 def test_a_topic_deleted_at_its_broker_keeps_its_route(world: World) -> None:
@@ -310,27 +310,27 @@ def test_a_topic_deleted_at_its_broker_keeps_its_route(world: World) -> None:
     ns = world.engine.name_server
     for topic in ("A", "B", "C"):
         world.topic(topic, 3)
-        before = world.engine.ask(ns, GetRouteInfo(topic))
+        before = world.engine.execute(ns, GetRouteInfo(topic))
         world.ask(Done, DeleteTopic(topic))
         world.advance(75_000)
-        after = world.engine.ask(ns, GetRouteInfo(topic))
+        after = world.engine.execute(ns, GetRouteInfo(topic))
         assert isinstance(before, RouteResult)
         assert isinstance(after, RouteResult)
         assert after.queues == before.queues
-    listed = world.engine.ask(ns, GetNamesrvTopicList())
+    listed = world.engine.execute(ns, GetNamesrvTopicList())
     assert isinstance(listed, TopicListResult)
     assert {"A", "B", "C"} <= set(listed.topics)
-    world.engine.ask(ns, DeleteTopicInNamesrv("A"))
+    world.engine.execute(ns, DeleteTopicInNamesrv("A"))
     world.advance(75_000)
     with pytest.raises(EngineError, match="No topic route info"):
-        world.engine.ask(ns, GetRouteInfo("A"))
+        world.engine.execute(ns, GetRouteInfo("A"))
     world.topic("B", 5)
-    again = world.engine.ask(ns, GetRouteInfo("B"))
+    again = world.engine.execute(ns, GetRouteInfo("B"))
     assert isinstance(again, RouteResult)
     assert [queue.read_queue_nums for queue in again.queues] == [5]
     world.engine.restart()
     with pytest.raises(EngineError, match="No topic route info"):
-        world.engine.ask(ns, GetRouteInfo("C"))
+        world.engine.execute(ns, GetRouteInfo("C"))
 
 
 @pytest.mark.parametrize("deleted_ms", [0, 1, 29_999, 30_000, 71_000])
@@ -339,37 +339,37 @@ def test_a_topic_deleted_in_the_name_server_returns_with_the_next_registration(w
     ns = world.engine.name_server
     world.topic("A")
     world.advance(deleted_ms)
-    world.engine.ask(ns, DeleteTopicInNamesrv("A"))
+    world.engine.execute(ns, DeleteTopicInNamesrv("A"))
     world.advance(30_000 - deleted_ms % 30_000 - 1)
     with pytest.raises(EngineError, match="No topic route info in name server for the topic: A"):
-        world.engine.ask(ns, GetRouteInfo("A"))
+        world.engine.execute(ns, GetRouteInfo("A"))
     world.advance(1)
-    assert isinstance(world.engine.ask(ns, GetRouteInfo("A")), RouteResult)
+    assert isinstance(world.engine.execute(ns, GetRouteInfo("A")), RouteResult)
 
 
 def test_name_server_lists_and_values(world: World) -> None:
     """The name server lists all topics, the system topics, and key-value pairs."""
     ns = world.engine.name_server
     world.topic("A")
-    everything = world.engine.ask(ns, GetNamesrvTopicList())
+    everything = world.engine.execute(ns, GetNamesrvTopicList())
     assert isinstance(everything, TopicListResult)
     assert {"A", "TBW102"} <= set(everything.topics)
-    system = world.engine.ask(ns, GetNamesrvTopicList(system=True))
+    system = world.engine.execute(ns, GetNamesrvTopicList(system=True))
     assert isinstance(system, TopicListResult)
     assert system.topics == ["DefaultCluster", "broker-a"]
-    world.engine.ask(ns, PutKvConfig("ORDER_TOPIC_CONFIG", "A", "broker-a:4"))
+    world.engine.execute(ns, PutKvConfig("ORDER_TOPIC_CONFIG", "A", "broker-a:4"))
     assert world.ask(KvResult, GetKvConfig("ORDER_TOPIC_CONFIG", "A"), ns).value == "broker-a:4"
     with pytest.raises(EngineError) as refused:
-        world.engine.ask(ns, GetKvConfig("ORDER_TOPIC_CONFIG", "B"))
+        world.engine.execute(ns, GetKvConfig("ORDER_TOPIC_CONFIG", "B"))
     assert refused.value.code == 22
 
 
 def test_broker_configuration(world: World) -> None:
     """Keys are returned as text and changed at run time; an unknown key changes nothing, and the nearest is named."""
-    text = world.engine.ask(world.broker, GetBrokerConfig())
+    text = world.engine.execute(world.broker, GetBrokerConfig())
     assert isinstance(text, TextResult)
     assert "popPollingSize=1024\n" in text.text
-    world.engine.ask(world.broker, UpdateBrokerConfig({"popPollingSize": "7"}))
+    world.engine.execute(world.broker, UpdateBrokerConfig({"popPollingSize": "7"}))
     assert world.broker.config.pop_polling_size == 7
     for properties, complaint in (
         ({"popPollingSize": "9", "popPolingSize": "8"}, "did you mean popPollingSize"),
@@ -377,7 +377,7 @@ def test_broker_configuration(world: World) -> None:
         ({"popFromRetryProbability": "101"}, "expected a value from 0 to 100"),
     ):
         with pytest.raises(EngineError, match=complaint):
-            world.engine.ask(world.broker, UpdateBrokerConfig(properties))
+            world.engine.execute(world.broker, UpdateBrokerConfig(properties))
     assert world.broker.config.pop_polling_size == 7
 
 
@@ -399,7 +399,7 @@ def test_administrators_may_be_let_change_the_brokers_own_topics(world: World) -
 def test_of_several_topics_none_is_made_if_one_is_bad(world: World, bad: TopicConfig) -> None:
     """A number of queues above topicQueueNumsMax counts like a bad name."""
     with pytest.raises(EngineError) as caught:
-        world.engine.ask(world.broker, CreateTopics([CreateTopic(TopicConfig("A", 1, 1)), CreateTopic(bad)]))
+        world.engine.execute(world.broker, CreateTopics([CreateTopic(TopicConfig("A", 1, 1)), CreateTopic(bad)]))
     assert caught.value.code is ResponseCode.INVALID_PARAMETER
     assert world.broker.topics.find("A") is None
 
@@ -429,21 +429,21 @@ def test_more_keys_may_be_fixed(at: str) -> None:
     node = engine.brokers[0] if at == "broker" else engine.name_server
     tell = GetBrokerConfig() if at == "broker" else GetNamesrvConfig()
     update = UpdateBrokerConfig if at == "broker" else UpdateNamesrvConfig
-    before = engine.ask(node, tell)
+    before = engine.execute(node, tell)
     assert isinstance(before, TextResult)
     assert known[at] in before.text
     fixed = ["maxMessageSize", "traceOn", "brokerConfigPath"] if at == "broker" else ["enableTopicList", "kvConfigPath"]
     for name in fixed:
         with pytest.raises(EngineError, match=r"Can not update config in black list\."):
-            engine.ask(node, update({name: "false"}))
-    assert engine.ask(node, tell) == before
+            engine.execute(node, update({name: "false"}))
+    assert engine.execute(node, tell) == before
 
 
 def test_runtime_info(world: World) -> None:
     """The runtime info has the keys that mqadmin needs, with current values."""
     world.topic("A")
     world.send("A")
-    info = world.engine.ask(world.broker, GetBrokerRuntimeInfo())
+    info = world.engine.execute(world.broker, GetBrokerRuntimeInfo())
     assert isinstance(info, RuntimeInfoResult)
     assert info.table["brokerVersionDesc"] == "V5_3_3"
     assert info.table["msgPutTotalTodayNow"] == "1"
@@ -458,7 +458,7 @@ def test_a_group_can_be_forbidden_topics(world: World) -> None:
     """
     topics = [world.topic(name) for name in ("A", "B")]
     subscriptions = [SubscriptionData(topic) for topic in topics]
-    world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=subscriptions)]))
+    world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=subscriptions)]))
 
     def pulled() -> list[str]:
         pulls = [world.engine.submit(world.broker, PullMessage("G", topic, 0, 0, 32, 0, 0, 0)) for topic in topics]
@@ -474,7 +474,7 @@ def test_a_group_can_be_forbidden_topics(world: World) -> None:
     assert change("B", True)
     assert pulled() == ["read", "read"]
     change("A", False)
-    world.engine.ask(world.broker, DeleteGroup("G"))
+    world.engine.execute(world.broker, DeleteGroup("G"))
     assert change("A", None)
 
 
@@ -483,7 +483,7 @@ def test_all_offsets_and_the_slowest(world: World) -> None:
     world.topic("T", 2)
     for group, queue, offset in (("slow", 0, 2), ("quick", 0, 5), ("quick", 1, 4), ("gone", 0, 0)):
         world.broker.groups.find_or_create(group)
-        world.engine.ask(world.broker, UpdateConsumerOffset(group, "T", queue, offset))
+        world.engine.execute(world.broker, UpdateConsumerOffset(group, "T", queue, offset))
     found = world.ask(AllOffsetsResult, GetAllConsumerOffset()).offsets
     assert found == {("slow", "T"): {0: 2}, ("quick", "T"): {0: 5, 1: 4}, ("gone", "T"): {0: 0}}
 
@@ -502,14 +502,14 @@ def test_the_name_server_forgets_its_own_changes_with_the_broker(world: World) -
     ns, (first, second) = engine.name_server, engine.brokers
     for broker in (first, second):
         for topic in ("deleted", "kept"):
-            engine.ask(broker, CreateTopic(TopicConfig(topic, 1, 1, 6)))
-        engine.ask(ns, SetPermOfBroker(broker.name, add=False))
-    engine.ask(ns, DeleteTopicInNamesrv("deleted"))
+            engine.execute(broker, CreateTopic(TopicConfig(topic, 1, 1, 6)))
+        engine.execute(ns, SetPermOfBroker(broker.name, add=False))
+    engine.execute(ns, DeleteTopicInNamesrv("deleted"))
     engine.stop(first)
     engine.start(first)
 
     def perms(topic: str) -> dict[str, int]:
-        found = engine.ask(ns, GetRouteInfo(topic))
+        found = engine.execute(ns, GetRouteInfo(topic))
         assert isinstance(found, RouteResult)
         return {queue.broker_name: queue.perm for queue in found.queues}
 
@@ -523,23 +523,23 @@ def test_topics_deleted_in_the_name_server_one_after_the_other_are_all_gone(worl
     for topic in ("A", "B", "C"):
         world.topic(topic)
     for topic in ("A", "B"):
-        world.engine.ask(ns, DeleteTopicInNamesrv(topic))
+        world.engine.execute(ns, DeleteTopicInNamesrv(topic))
     for topic in ("A", "B"):
         with pytest.raises(EngineError):
-            world.engine.ask(ns, GetRouteInfo(topic))
-    assert isinstance(world.engine.ask(ns, GetRouteInfo("C")), RouteResult)
+            world.engine.execute(ns, GetRouteInfo(topic))
+    assert isinstance(world.engine.execute(ns, GetRouteInfo("C")), RouteResult)
 
 
 def test_stats_show_how_far_a_group_has_pulled(world: World) -> None:
     """The pull offset in the stats is at least the committed offset."""
     world.topic("A", 2)
-    world.engine.ask(world.broker, GetGroup("G"))
+    world.engine.execute(world.broker, GetGroup("G"))
     for queue in (0, 1):
         for _ in range(3):
             world.send("A", queue=queue)
     world.pull("A", 0, queue=0)
     for queue, committed in ((0, 2), (1, 1)):
-        world.engine.ask(world.broker, UpdateConsumerOffset("G", "A", queue, committed))
+        world.engine.execute(world.broker, UpdateConsumerOffset("G", "A", queue, committed))
     found = world.ask(ConsumeStatsResult, GetConsumeStats("G", "A")).offsets
     rows = [found[MessageQueue("A", "broker-a", queue)] for queue in (0, 1)]
     assert [(row.consumer_offset, row.pull_offset) for row in rows] == [(2, 3), (1, 1)]

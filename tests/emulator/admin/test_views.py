@@ -6,6 +6,13 @@ from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Done, Operation
 from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.message_queries import (
+    MessagesResult,
+    QueryConsumeQueue,
+    QueryConsumeQueueResult,
+    QueryMessage,
+    ViewMessage,
+)
 from rocketmq_testkit.emulator.operations.offsets import (
     GetEarliestStoreTime,
     GetMaxOffset,
@@ -15,13 +22,6 @@ from rocketmq_testkit.emulator.operations.offsets import (
 )
 from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage, SendMessageBack, SendResult
 from rocketmq_testkit.emulator.operations.topics import DeleteTopic, GetTopicStats
-from rocketmq_testkit.emulator.operations.views import (
-    MessagesResult,
-    QueryConsumeQueue,
-    QueryConsumeQueueResult,
-    QueryMessage,
-    ViewMessage,
-)
 
 
 def found(world: World, begin: int, end: int) -> list[bytes]:
@@ -94,7 +94,7 @@ def test_a_question_makes_a_queue(world: World, operation: Operation, makes_it: 
     assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
     world.engine.submit(world.broker, operation)
     assert looked_into(world) == ("Index 0 of 0@A is not exist!" if makes_it else ResponseCode.SYSTEM_ERROR.name)
-    world.engine.ask(world.broker, DeleteTopic("A"))
+    world.engine.execute(world.broker, DeleteTopic("A"))
     assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
 
 

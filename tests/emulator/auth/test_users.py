@@ -4,17 +4,24 @@ from typing import Any
 
 import pytest
 from engine_world import World, make_world, refused
-from rocketmq_testkit.emulator.auth.authentication import Access, AccessDenied, Asking, Need, Signed, signature
+from rocketmq_testkit.emulator.auth.authentication import (
+    AccessControl,
+    AccessDenied,
+    AccessRequest,
+    RequestSignature,
+    RequiredRight,
+    signature,
+)
 from rocketmq_testkit.emulator.auth.policies import (
+    Acl,
     Action,
     Decision,
-    Entry,
     Pattern,
     Policy,
+    PolicyEntry,
     PolicyType,
     Resource,
     ResourceType,
-    Rights,
     _first,
     topic_resource,
 )
@@ -33,7 +40,7 @@ from rocketmq_testkit.emulator.operations.users import (
     GetUser,
     ListAcls,
     ListUsers,
-    PolicyEntry,
+    PolicyEntryInfo,
     PolicyInfo,
     PutAcl,
     UpdateUser,
@@ -53,15 +60,15 @@ GUARDED: dict[str, Any] = {
     "authorization_enabled": True,
     "init_authentication_user": '{"username": "root", "password": "root-secret"}',
 }
-ENTRY = PolicyEntry("Topic:orders", ["Pub"], ["10.0.0.1", "10.0.0.0/8", "::1", "fe80::/10"], "Allow")
-ASKING = Asking("310", "channel", "127.0.0.1")
+ENTRY = PolicyEntryInfo("Topic:orders", ["Pub"], ["10.0.0.1", "10.0.0.0/8", "::1", "fe80::/10"], "Allow")
+ASKING = AccessRequest("310", "channel", "127.0.0.1")
 
 
-def put(subject: str, *entries: PolicyEntry, kind: str | None = "Custom") -> PutAcl:
+def put(subject: str, *entries: PolicyEntryInfo, kind: str | None = "Custom") -> PutAcl:
     return PutAcl(None, subject, [PolicyInfo(kind, list(entries))])
 
 
-def access(world: World) -> Access:
+def access(world: World) -> AccessControl:
     return world.broker.access
 
 
@@ -69,7 +76,7 @@ def denied(world: World, username: str | None, *, password: str = "secret", cont
     """Return the error of an authentication; None if it succeeds."""
     signer = User(username or "", password, UserType.NORMAL, UserStatus.ENABLE)
     try:
-        access(world).authenticate(ASKING, Signed(username, signature(signer, content), content))
+        access(world).authenticate(ASKING, RequestSignature(username, signature(signer, content), content))
     except AccessDenied as refusal:
         return f"{refusal.code:d}: {refusal.remark}"
     return None
@@ -78,7 +85,7 @@ def denied(world: World, username: str | None, *, password: str = "secret", cont
 def may_not(world: World, username: str | None, topic: str, action: Action = Action.PUB) -> str | None:
     """Return the error of an authorization; None if it succeeds."""
     try:
-        access(world).authorize(ASKING, username, [Need(topic_resource(topic), (action,))])
+        access(world).authorize(ASKING, username, [RequiredRight(topic_resource(topic), (action,))])
     except AccessDenied as refusal:
         return refusal.remark
     return None
@@ -99,7 +106,7 @@ def may_not(world: World, username: str | None, topic: str, action: Action = Act
         (ListAcls(None, None), ResponseCode.SYSTEM_ERROR),
         (PutAcl(None, "User:ann", []), ResponseCode.NO_PERMISSION),
         *(
-            (put("User:ann", ENTRY, PolicyEntry("*", ["Pub"], [source], "Deny")), ResponseCode.NO_PERMISSION)
+            (put("User:ann", ENTRY, PolicyEntryInfo("*", ["Pub"], [source], "Deny")), ResponseCode.NO_PERMISSION)
             for source in ("", "10.0.0.256", "10.0.0.0/33", "::1/129", "10.0.0.0/255.0.0.0", "*")
         ),
     ],
@@ -146,10 +153,10 @@ def test_lists_have_filters() -> None:
     world = make_world(**KEEPING)
     for name in ("bob", "ann"):
         world.ask(Done, CreateUser(name, UserInfo("secret", None)))
-    world.ask(Done, put("User:bob", ENTRY, PolicyEntry("Group:g", ["Sub"], [], "Deny")))
+    world.ask(Done, put("User:bob", ENTRY, PolicyEntryInfo("Group:g", ["Sub"], [], "Deny")))
     assert list(world.ask(UsersResult, ListUsers("b")).users) == ["bob"]
     assert list(world.ask(UsersResult, ListUsers("")).users) == ["ann", "bob"]
-    group = [PolicyInfo("Custom", [PolicyEntry("Group:g", ["Sub"], [], "Deny")])]
+    group = [PolicyInfo("Custom", [PolicyEntryInfo("Group:g", ["Sub"], [], "Deny")])]
     assert world.ask(AclsResult, ListAcls("User:", "g")) == AclsResult({"bob": group})
     assert world.ask(AclsResult, ListAcls("User:a", None)) == AclsResult({})
 
@@ -189,10 +196,10 @@ def test_what_a_user_may_do() -> None:
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
     lacks = "User:ann has no permission to access Topic:{} from 127.0.0.1, {}."
     assert may_not(world, "ann", "orders") == lacks.format("orders", "no matched policies")
-    world.ask(Done, put("User:ann", PolicyEntry("Topic:order*", ["Pub"], [], "Allow")))
+    world.ask(Done, put("User:ann", PolicyEntryInfo("Topic:order*", ["Pub"], [], "Allow")))
     assert may_not(world, "ann", "orders") is None
     assert may_not(world, "ann", "orders", Action.SUB) == lacks.format("orders", "no matched policies")
-    world.ask(Done, put("User:ann", PolicyEntry("Topic:orders", ["All"], ["127.0.0.0/8"], "Deny")))
+    world.ask(Done, put("User:ann", PolicyEntryInfo("Topic:orders", ["All"], ["127.0.0.0/8"], "Deny")))
     assert may_not(world, "ann", "orders") == lacks.format("orders", "the decision is deny")
     assert may_not(world, "ann", "order") is None
     assert may_not(world, "root", "orders") is None
@@ -264,10 +271,10 @@ def test_any_of_the_sources_is_enough() -> None:
         (("10.0.0.1", "10.1.0.0/16"), {"10.0.0.1": True, "10.1.2.3": True, "10.2.0.1": False}),
         ((), {"10.2.0.1": True}),
     ):
-        entry = Entry(orders, (Action.PUB,), sources, Decision.ALLOW)
-        assert {source: entry.fits(orders, [Action.SUB, Action.PUB], source) for source in fits} == fits
-        assert not entry.fits(other, [Action.PUB], "10.0.0.1")
-        assert not entry.fits(orders, [Action.SUB], "10.0.0.1")
+        entry = PolicyEntry(orders, (Action.PUB,), sources, Decision.ALLOW)
+        assert {source: entry.matches(orders, [Action.SUB, Action.PUB], source) for source in fits} == fits
+        assert not entry.matches(other, [Action.PUB], "10.0.0.1")
+        assert not entry.matches(orders, [Action.SUB], "10.0.0.1")
 
 
 @pytest.mark.parametrize(
@@ -278,7 +285,7 @@ def test_the_entry_with_the_shortest_prefix_comes_first(order: str, first: str) 
     """The entry with the shortest prefix comes first, in any order of the entries a, ab, abc, abcd."""
     prefixes = {letter: "abcd"[: number + 1] for number, letter in enumerate("abcd")}
     entries = [
-        Entry(Resource(ResourceType.TOPIC, prefixes[each], Pattern.PREFIXED), (Action.PUB,), (), Decision.ALLOW)
+        PolicyEntry(Resource(ResourceType.TOPIC, prefixes[each], Pattern.PREFIXED), (Action.PUB,), (), Decision.ALLOW)
         for each in order
     ]
     assert _first(entries).resource.name == prefixes[first]
@@ -301,19 +308,20 @@ def test_the_entry_with_the_shortest_prefix_comes_first(order: str, first: str) 
 )
 def test_a_range_begins_and_ends_with_addresses_of_it(address: str, source: str, within: bool) -> None:
     """A range includes its first and its last address."""
-    entry = Entry(topic_resource("T"), (Action.PUB,), (source,), Decision.ALLOW)
-    assert entry.fits(topic_resource("T"), [Action.PUB], address) is within
+    entry = PolicyEntry(topic_resource("T"), (Action.PUB,), (source,), Decision.ALLOW)
+    assert entry.matches(topic_resource("T"), [Action.PUB], address) is within
 
 
-def rights(**kinds: str) -> Rights:
+def rights(**kinds: str) -> Acl:
     """Return rights to topics by policy type; each letter is a topic."""
     policies = [
         Policy(
-            PolicyType[kind], tuple(Entry(topic_resource(each), (Action.PUB,), (), Decision.ALLOW) for each in topics)
+            PolicyType[kind],
+            tuple(PolicyEntry(topic_resource(each), (Action.PUB,), (), Decision.ALLOW) for each in topics),
         )
         for kind, topics in kinds.items()
     ]
-    return Rights(tuple(policies))
+    return Acl(tuple(policies))
 
 
 @pytest.mark.parametrize(
@@ -329,12 +337,12 @@ def rights(**kinds: str) -> Rights:
 def test_a_right_is_taken_from_one_policy(kind: str, topic: str, left: dict[str, str]) -> None:
     """Removing a right changes only its own policy, and deletes a policy that has no entries left."""
     before = rights(CUSTOM="abc", DEFAULT="a")
-    assert before.without(PolicyType[kind], topic_resource(topic)) == rights(**left)
+    assert before.without_entry(PolicyType[kind], topic_resource(topic)) == rights(**left)
 
 
 def test_a_right_is_taken_from_a_policy_that_is_not_there() -> None:
     """Removing a right from a missing policy changes nothing."""
-    assert rights(CUSTOM="a").without(PolicyType.DEFAULT, topic_resource("a")) == rights(CUSTOM="a")
+    assert rights(CUSTOM="a").without_entry(PolicyType.DEFAULT, topic_resource("a")) == rights(CUSTOM="a")
 
 
 @pytest.mark.parametrize("subject", [None, "", "alice", "Group:alice"])

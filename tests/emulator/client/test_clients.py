@@ -70,7 +70,7 @@ def test_broadcasting_groups_are_not_told(world: World) -> None:
 
 def test_the_groups_own_switch(world: World) -> None:
     """With notifyConsumerIdsChangedEnable off a join notifies no member, a closed connection does (observed)."""
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G", notify_consumer_ids_changed_enable=False)))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G", notify_consumer_ids_changed_enable=False)))
     for client in "ab":
         world.heartbeat(client, topics={"T": "*"})
     assert told(world, "a") == 0
@@ -81,10 +81,10 @@ def test_the_groups_own_switch(world: World) -> None:
 def test_consumer_list(world: World) -> None:
     """The consumer list has client ids in joining order; an empty group is an error."""
     with pytest.raises(EngineError, match="no consumer for this group, G"):
-        world.engine.ask(world.broker, GetConsumerListByGroup("G"))
+        world.engine.execute(world.broker, GetConsumerListByGroup("G"))
     for client in ("b", "a", "c"):
         world.heartbeat(client, topics={"T": "*"})
-    listed = world.engine.ask(world.broker, GetConsumerListByGroup("G"))
+    listed = world.engine.execute(world.broker, GetConsumerListByGroup("G"))
     assert listed == ConsumerListResult(["b", "a", "c"])
 
 
@@ -96,7 +96,7 @@ def test_a_silent_client_is_forgotten_after_two_minutes(world: World) -> None:
         world.advance(30_000)
         world.heartbeat("alive", topics={"T": "*"})
     world.advance(10_001)
-    listed = world.engine.ask(world.broker, GetConsumerListByGroup("G"))
+    listed = world.engine.execute(world.broker, GetConsumerListByGroup("G"))
     assert listed == ConsumerListResult(["alive"])
     world.advance(200_000)
     assert world.broker.clients.consumers == {}
@@ -144,14 +144,14 @@ def test_queue_locks(world: World) -> None:
     queue = MessageQueue("T", "broker-a", 0)
 
     def lock(client: str) -> bool:
-        granted = world.engine.ask(world.broker, LockBatchMq("G", client, [queue]))
+        granted = world.engine.execute(world.broker, LockBatchMq("G", client, [queue]))
         assert isinstance(granted, LockBatchResult)
         return granted.queues == [queue]
 
     assert (lock("a"), lock("b"), lock("a")) == (True, False, True)
-    world.engine.ask(world.broker, UnlockBatchMq("G", "b", [queue]))
+    world.engine.execute(world.broker, UnlockBatchMq("G", "b", [queue]))
     assert not lock("b")
-    world.engine.ask(world.broker, UnlockBatchMq("G", "a", [queue]))
+    world.engine.execute(world.broker, UnlockBatchMq("G", "a", [queue]))
     assert lock("b")
     world.advance(60_000)
     assert not lock("a")
@@ -160,7 +160,7 @@ def test_queue_locks(world: World) -> None:
 
 
 def assigned(world: World, client: str, strategy: str = "AVG", model: str = "CLUSTERING") -> list[int] | None:
-    result = world.engine.ask(world.broker, QueryAssignment("T", "G", client, strategy, model))
+    result = world.engine.execute(world.broker, QueryAssignment("T", "G", client, strategy, model))
     assert isinstance(result, AssignmentResult)
     return None if result.assignments is None else [item.queue.queue_id for item in result.assignments]
 
@@ -182,9 +182,9 @@ def test_assignments_in_pop_mode(world: World) -> None:
     world.topic("T", 4)
     for client in "abcd":
         world.heartbeat(client, topics={"T": "*"})
-    world.engine.ask(world.broker, SetMessageRequestMode("T", "G", "POP", -1))
+    world.engine.execute(world.broker, SetMessageRequestMode("T", "G", "POP", -1))
     assert assigned(world, "b") == [-1]
-    world.engine.ask(world.broker, SetMessageRequestMode("T", "G", "POP", 1))
+    world.engine.execute(world.broker, SetMessageRequestMode("T", "G", "POP", 1))
     assert [assigned(world, client) for client in "abcd"] == [[0, 1], [1, 2], [2, 3], [3, 0]]
 
 
@@ -195,33 +195,33 @@ def test_producer_channels_take_turns(world: World) -> None:
         call = DirectCall(world.channels[client])
         world.engine.gate.submit(world.broker, call, Heartbeat(client, ["PG"], []))
     clients = world.broker.clients
-    seen = {clients.available_channel("PG") for _ in range(4)}
+    seen = {clients.next_producer_channel("PG") for _ in range(4)}
     assert seen == {world.channels["p"], world.channels["q"]}
     world.channels["p"].active = False
-    assert {clients.available_channel("PG") for _ in range(4)} == {world.channels["q"]}
-    assert clients.available_channel("nobody") is None
+    assert {clients.next_producer_channel("PG") for _ in range(4)} == {world.channels["q"]}
+    assert clients.next_producer_channel("nobody") is None
 
 
 def test_a_lock_of_nobody_runs_out_in_a_jump(world: World) -> None:
     """A lock of a client that left, or never joined the group, expires in a clock jump."""
     queue = MessageQueue("T", "broker-a", 0)
-    world.engine.ask(world.broker, LockBatchMq("G", "gone", [queue]))
+    world.engine.execute(world.broker, LockBatchMq("G", "gone", [queue]))
     world.heartbeat("b", topics={"T": "*"})
-    world.engine.excuse_clients(60_001)
+    world.engine.extend_client_leases(60_001)
     world.advance(60_001)
-    assert world.engine.ask(world.broker, LockBatchMq("G", "b", [queue])) == LockBatchResult([queue])
+    assert world.engine.execute(world.broker, LockBatchMq("G", "b", [queue])) == LockBatchResult([queue])
 
 
 def test_a_jump_of_the_clock_is_not_held_against_clients(world: World) -> None:
     """An excused clock jump expires no registration or lock; silence after it counts as usual."""
     queue = MessageQueue("T", "broker-a", 0)
     world.heartbeat("a", topics={"T": "*"})
-    world.engine.ask(world.broker, LockBatchMq("G", "a", [queue]))
+    world.engine.execute(world.broker, LockBatchMq("G", "a", [queue]))
     world.advance(30_000)
-    world.engine.excuse_clients(3_600_000)
+    world.engine.extend_client_leases(3_600_000)
     world.advance(3_600_000)
     assert world.broker.clients.consumers["G"].client_ids() == ["a"]
-    granted = world.engine.ask(world.broker, LockBatchMq("G", "b", [queue]))
+    granted = world.engine.execute(world.broker, LockBatchMq("G", "b", [queue]))
     assert granted == LockBatchResult([])
     world.advance(100_001)
     assert world.broker.clients.consumers == {}
@@ -236,9 +236,9 @@ def test_a_producer_that_is_connected_is_found_among_many_that_are_not(world: Wo
     for left in range(5):
         for number, channel in enumerate(channels):
             channel.active = number == left
-        assert [clients.available_channel("PG") for _ in range(5)] == 5 * [channels[left]]
+        assert [clients.next_producer_channel("PG") for _ in range(5)] == 5 * [channels[left]]
     channels[left].active = False
-    assert clients.available_channel("PG") is None
+    assert clients.next_producer_channel("PG") is None
 
 
 def test_a_silent_client_is_forgotten_at_the_first_scan_after_its_timeout(world: World) -> None:

@@ -17,7 +17,7 @@ def wanted(world: World, topic: str = "A") -> str | None:
 def test_it_is_forgotten_after_ten_minutes(world: World) -> None:
     """A compensated subscription expires at the first scan after ten minutes; a later request restores it."""
     world.topic("A")
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))
     world.pop("A", expression="x")
     assert wanted(world) == "x"
     world.advance(EXPIRED_MS)
@@ -32,7 +32,7 @@ def test_it_is_forgotten_after_ten_minutes(world: World) -> None:
 def test_each_request_renews_it(world: World) -> None:
     """Each request renews the subscriptions of topic and retry topic; their version is the time of the last one."""
     world.topic("A")
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))
     world.pop("A")
     world.advance(EXPIRED_MS - SCAN_PERIOD_MS)
     asked = world.now_ms
@@ -50,7 +50,7 @@ def test_each_request_renews_it(world: World) -> None:
 def test_an_expression_stands_that_nobody_can_compile(world: World) -> None:
     """A pop with an invalid expression is rejected, but its subscription and type are stored."""
     world.topic("A")
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))
     assert refused(world.pop("A", expression="a >", kind="SQL92")).code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
     assert wanted(world) == "a >"
     retries = world.broker.clients.subscription("G", "%RETRY%G_A")
@@ -63,7 +63,7 @@ def test_it_does_not_grow_with_the_names_of_old_groups(world: World) -> None:
     world.topic("A")
     held = []
     for number in range(100):
-        world.engine.ask(world.broker, CreateGroup(GroupConfig(f"G{number}")))
+        world.engine.execute(world.broker, CreateGroup(GroupConfig(f"G{number}")))
         world.pop("A", group=f"G{number}")
         held.append(len(world.broker.clients._compensated))
         world.advance(60_000)
@@ -75,7 +75,7 @@ def test_the_clean_up_keeps_subscriptions_that_are_not_expired(world: World) -> 
     """The cleanup, triggered by the next request, removes only the expired one of two subscriptions."""
     world.topic("A")
     for group in ("OLD", "LIVE", "NEW"):
-        world.engine.ask(world.broker, CreateGroup(GroupConfig(group)))
+        world.engine.execute(world.broker, CreateGroup(GroupConfig(group)))
     world.pop("A", group="OLD", expression="old")
     world.advance(EXPIRED_MS // 2)
     world.pop("A", group="LIVE", expression="live")

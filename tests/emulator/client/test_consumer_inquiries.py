@@ -3,12 +3,17 @@
 import pytest
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.gate.effects import AskConsumerStatus, AskRunningInfo, AskToConsume, Question
+from rocketmq_testkit.emulator.gate.effects import (
+    RequestConsumerStatus,
+    RequestDirectConsumption,
+    RequestRunningInfo,
+    ServerRequest,
+)
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import (
-    ClientAnswer,
+    ClientResponse,
     ConsumeMessageDirectly,
     ConsumerData,
     ConsumerStatusResult,
@@ -16,7 +21,7 @@ from rocketmq_testkit.emulator.operations.clients import (
     GetConsumerStatus,
     Heartbeat,
 )
-from rocketmq_testkit.emulator.operations.send import PushAnswered
+from rocketmq_testkit.emulator.operations.send import ClientResponded
 
 CURRENT = 491
 
@@ -37,9 +42,9 @@ def consumer(world: World, client: str, version: int = CURRENT) -> DirectChannel
     return channel
 
 
-def question(channel: DirectChannel) -> Question:
+def question(channel: DirectChannel) -> ServerRequest:
     """Return the newest request pushed to a channel."""
-    found = [effect for effect in channel.effects if isinstance(effect, Question)]
+    found = [effect for effect in channel.effects if isinstance(effect, ServerRequest)]
     return found[-1]
 
 
@@ -54,10 +59,10 @@ def test_an_answer_goes_back_to_who_asked(world: World) -> None:
     ext = {"consumerGroup": "G", "clientId": "c", "jstackEnable": "true"}
     call = submit(world, GetConsumerRunningInfo("G", "c", ext))
     asked = question(channel)
-    assert isinstance(asked, AskRunningInfo)
+    assert isinstance(asked, RequestRunningInfo)
     assert (asked.ext_fields, call.outcome) == (ext, None)
-    submit(world, PushAnswered(asked.ticket, 0, "remark", {"a": "b"}, b"body"), channel)
-    assert call.outcome == ClientAnswer(0, "remark", {"a": "b"}, b"body")
+    submit(world, ClientResponded(asked.ticket, 0, "remark", {"a": "b"}, b"body"), channel)
+    assert call.outcome == ClientResponse(0, "remark", {"a": "b"}, b"body")
 
 
 def test_no_answer_in_ten_seconds(world: World) -> None:
@@ -68,7 +73,7 @@ def test_no_answer_in_ten_seconds(world: World) -> None:
     assert call.outcome is None
     world.advance(1)
     assert refusal(call).code is ResponseCode.CONSUME_MSG_TIMEOUT
-    submit(world, PushAnswered(question(channel).ticket, 0), channel)
+    submit(world, ClientResponded(question(channel).ticket, 0), channel)
     assert refusal(call).code is ResponseCode.CONSUME_MSG_TIMEOUT
 
 
@@ -78,7 +83,7 @@ def test_the_message_comes_along(world: World) -> None:
     sent = world.send(world.topic("T"), b"hello")
     submit(world, ConsumeMessageDirectly("G", "c", sent.msg_id, "T", {"msgId": sent.msg_id}))
     asked = question(channel)
-    assert isinstance(asked, AskToConsume)
+    assert isinstance(asked, RequestDirectConsumption)
     assert asked.record == world.broker.store.log.record_at(sent.physical_offset)
     flags = {"brokerName": world.broker.name, "topicSysFlag": "0", "groupSysFlag": "0"}
     assert asked.ext_fields == {"msgId": sent.msg_id, **flags}
@@ -88,10 +93,10 @@ def test_consumers_are_asked_where_they_are_in_turn(world: World) -> None:
     """Consumers are asked one after the other, each after the previous response or five seconds."""
     first, second = consumer(world, "a"), consumer(world, "b")
     call = submit(world, GetConsumerStatus("T", "G"))
-    assert isinstance(question(first), AskConsumerStatus)
-    assert not [each for each in second.effects if isinstance(each, Question)]
+    assert isinstance(question(first), RequestConsumerStatus)
+    assert not [each for each in second.effects if isinstance(each, ServerRequest)]
     world.advance(5_000)
-    submit(world, PushAnswered(question(second).ticket, 0, body=b"{}"), second)
+    submit(world, ClientResponded(question(second).ticket, 0, body=b"{}"), second)
     assert call.outcome == ConsumerStatusResult({"b": b"{}"})
 
 
@@ -102,4 +107,4 @@ def test_clients_that_are_too_old(world: World) -> None:
     assert "Version <V3_0_0_SNAPSHOT> too low" in str(refusal(call).remark)
     call = submit(world, GetConsumerStatus("T", "G"))
     assert refusal(call).remark == "the client does not support this feature. version=V3_0_0_SNAPSHOT"
-    assert not [each for each in channel.effects if isinstance(each, Question)]
+    assert not [each for each in channel.effects if isinstance(each, ServerRequest)]

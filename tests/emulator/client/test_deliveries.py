@@ -274,7 +274,7 @@ def test_a_pulled_message_is_in_flight_until_its_offset_is_committed(world: Worl
     first, second = in_flight(world)
     assert (first.way, first.until_ms, first.since_ms, first.client.client_id) == (Way.PULL, None, world.now_ms, "c")
     assert (first.offset, second.offset) == (0, 1)
-    world.engine.ask(world.broker, UpdateConsumerOffset("G", "T", 0, 1))
+    world.engine.execute(world.broker, UpdateConsumerOffset("G", "T", 0, 1))
     assert offsets(world) == [1]
     consumer.pull(2, commit=2)
     assert in_flight(world) == []

@@ -114,7 +114,7 @@ def test_topics_of_units_are_listed() -> None:
     """Topics are listed by the unit bits of their system flags, if topic lists are enabled."""
     world = make_world()
     for flag in range(4):
-        world.engine.ask(world.broker, CreateTopic(TopicConfig(f"T{flag}", topic_sys_flag=flag)))
+        world.engine.execute(world.broker, CreateTopic(TopicConfig(f"T{flag}", topic_sys_flag=flag)))
     server = world.engine.name_server
 
     def listed(has: int, lacks: int = 0) -> list[str]:
@@ -123,4 +123,4 @@ def test_topics_of_units_are_listed() -> None:
     assert [listed(1), listed(2), listed(2, 1)] == [["T1", "T3"], ["T2", "T3"], ["T2"]]
     server.config.enable_topic_list = False
     with pytest.raises(EngineError, match="disable"):
-        world.engine.ask(server, GetUnitTopicList(1))
+        world.engine.execute(server, GetUnitTopicList(1))

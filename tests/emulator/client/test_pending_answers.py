@@ -5,7 +5,7 @@ from engine_world import World, make_world
 from rocketmq_testkit.emulator.client import pending_answers
 from rocketmq_testkit.emulator.client.pending_answers import AnswerKind, PendingAnswer
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.gate.effects import AskToConsume, CheckTransactionState, Question
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, RequestDirectConsumption, ServerRequest
 from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -17,8 +17,8 @@ from rocketmq_testkit.emulator.operations.clients import (
     Heartbeat,
 )
 from rocketmq_testkit.emulator.operations.send import (
+    ClientResponded,
     EndTransaction,
-    PushAnswered,
     SendMessage,
     SendReplyMessage,
     SendResult,
@@ -47,7 +47,7 @@ class Client:
 
     def question(self) -> int:
         """Return the ticket of the newest request to the client."""
-        return [effect for effect in self.channel.effects if isinstance(effect, Question)][-1].ticket
+        return [effect for effect in self.channel.effects if isinstance(effect, ServerRequest)][-1].ticket
 
     def checks(self) -> list[CheckTransactionState]:
         return [effect for effect in self.channel.effects if isinstance(effect, CheckTransactionState)]
@@ -125,9 +125,9 @@ def test_a_question_waits_for_its_answer(world: World, client: Client) -> None:
     client.ask(GetConsumerRunningInfo("G", "client", {}))
     [answer] = pending(world)
     assert (answer.kind, answer.topic, answer.is_optional) == (AnswerKind.QUESTION, "", False)
-    client.ask(PushAnswered(client.question() + 1, 0))
+    client.ask(ClientResponded(client.question() + 1, 0))
     assert len(pending(world)) == 1
-    client.ask(PushAnswered(client.question(), 0))
+    client.ask(ClientResponded(client.question(), 0))
     assert pending(world) == []
 
 
@@ -138,7 +138,7 @@ def test_grpc_clients_owe_only_answers_about_messages(world: World) -> None:
     client.ask(GetConsumerRunningInfo("G", "client", {}))
     assert pending(world) == []
     client.ask(ConsumeMessageDirectly("G", "client", sent.msg_id, "T", {}))
-    assert isinstance(client.channel.effects[-1], AskToConsume)
+    assert isinstance(client.channel.effects[-1], RequestDirectConsumption)
     assert [answer.kind for answer in pending(world)] == [AnswerKind.QUESTION]
 
 
@@ -148,7 +148,7 @@ def test_a_pushed_reply_waits_for_the_client(world: World, client: Client) -> No
     client.ask(SendReplyMessage(SendMessage("P", "T", 0, b"pong", properties, HOST, world.now_ms)))
     [answer] = pending(world)
     assert (answer.kind, answer.topic, answer.is_optional) == (AnswerKind.REPLY, "T", False)
-    client.ask(PushAnswered(client.question(), 0))
+    client.ask(ClientResponded(client.question(), 0))
     assert pending(world) == []
 
 

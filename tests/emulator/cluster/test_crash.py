@@ -101,7 +101,7 @@ def test_resets_that_nobody_took_are_gone(world: World) -> None:
     filled(world, 4)
     world.popped("A")
     world.advance(FIRST_WRITE_MS)
-    world.engine.ask(world.broker, ResetOffset("G", "A", -1, 0, 1))
+    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, 1))
     process_dies(world)
     assert committed(world) == 4
     assert world.popped("A") == []
@@ -315,7 +315,9 @@ def test_the_end_of_a_transaction_that_was_not_noted_is_forgotten(world: World, 
     """A transaction whose end has no op message yet (every 3 s) is checked after a crash, even if it was committed."""
     world.topic("A")
     half = world.send("A", TRAN_MSG="true", PGROUP="P")
-    world.engine.ask(world.broker, EndTransaction("P", half.queue_offset, half.physical_offset, 8, False, half.msg_id))
+    world.engine.execute(
+        world.broker, EndTransaction("P", half.queue_offset, half.physical_offset, 8, False, half.msg_id)
+    )
     if crashes:
         process_dies(world)
     assert held(world) == 1
@@ -385,7 +387,7 @@ def test_clients_and_locks_are_gone_and_tables_stay(world: World) -> None:
     other = LockBatchMq("G", "d", [queue])
     assert world.ask(LockBatchResult, lock).queues == [queue]
     assert world.ask(LockBatchResult, other).queues == []
-    world.engine.ask(world.broker, SetMessageRequestMode("A", "G", "POP", 4))
+    world.engine.execute(world.broker, SetMessageRequestMode("A", "G", "POP", 4))
     process_dies(world)
     assert world.broker.clients.consumers == {}
     assert world.ask(LockBatchResult, other).queues == [queue]
@@ -398,7 +400,7 @@ def test_other_brokers_do_not_notice() -> None:
     """A crash cancels only the timers of the crashed broker."""
     engine = Engine(brokers=[BrokerConfig(broker_name="a"), BrokerConfig(broker_name="b")], now_ms=1_000_000)
     for broker in engine.brokers:
-        engine.ask(broker, CreateTopic(TopicConfig("A", 1, 1)))
+        engine.execute(broker, CreateTopic(TopicConfig("A", 1, 1)))
     waiting = [
         engine.submit(broker, PopMessage("G", "A", -1, 1, 10_000, 5_000, engine.scheduler.now_ms, 0, "TAG", "*"))
         for broker in engine.brokers
@@ -430,4 +432,4 @@ def test_leaving_after_a_crash_is_no_error(world: World) -> None:
     """A client that the broker no longer knows after a crash can unregister without an error."""
     world.heartbeat("c", topics={})
     process_dies(world)
-    world.engine.ask(world.broker, UnregisterClient("c", "", "G"), world.channels["c"])
+    world.engine.execute(world.broker, UnregisterClient("c", "", "G"), world.channels["c"])

@@ -3,12 +3,12 @@
 import pytest
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.kernel.errors import EngineError, TurnedAway
+from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult, UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 V5_3_1, V5_3_2_SNAPSHOT = 475, 476
 
@@ -18,8 +18,8 @@ def sent(world: World, version: int) -> DirectCall:
     call = DirectCall(DirectChannel("client", ("10.0.0.1", 5000)))
     message = SendMessage("PG", "T", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms)
     pools = world.broker.request_pools
-    if pools.on:
-        pools.enter(Pool.SEND, call, message, version)
+    if pools.is_active:
+        pools.enter(BrokerPool.SEND, call, message, version)
     else:
         world.engine.gate.submit(world.broker, call, message)
     return call
@@ -30,7 +30,7 @@ def is_told_to_go(world: World, version: int = V5_3_2_SNAPSHOT) -> bool:
     outcome = sent(world, version).outcome
     if isinstance(outcome, SendResult):
         return False
-    assert isinstance(outcome, TurnedAway)
+    assert isinstance(outcome, RejectedBeforeProcessing)
     assert (outcome.code, outcome.remark) == (ResponseCode.GO_AWAY, "please go away")
     return True
 
@@ -55,7 +55,7 @@ def test_a_broker_goes_away_before_it_stops() -> None:
     world = going_world()
     over: list[int] = []
     assert has_route(world)
-    world.engine.stop(world.broker, over=lambda: over.append(world.now_ms))
+    world.engine.stop(world.broker, on_stopped=lambda: over.append(world.now_ms))
     begun_ms = world.now_ms
     assert not has_route(world)
     assert is_told_to_go(world)
@@ -77,7 +77,7 @@ def test_a_broker_may_stop_at_once(graceful: bool) -> None:
     """A killed broker stops at once, and by default every broker does."""
     world = make_world(enable_shutdown_gracefully=graceful)
     over: list[bool] = []
-    world.engine.stop(world.broker, kill=graceful, over=lambda: over.append(True))
+    world.engine.stop(world.broker, kill=graceful, on_stopped=lambda: over.append(True))
     assert (world.broker.running, over) == (False, [True])
 
 

@@ -42,7 +42,7 @@ def half(world: World, body: bytes) -> SendResult:
 
 def end(world: World, sent: SendResult, how: int) -> None:
     """Commit or roll back."""
-    world.engine.ask(
+    world.engine.execute(
         world.broker, EndTransaction("P", sent.queue_offset, sent.physical_offset, how, False, sent.msg_id)
     )
 
@@ -94,7 +94,9 @@ def test_timed_messages_come(world: World, run_ms: int, waited_ms: int) -> None:
             sent = world.send("A", name, TIMER_DELAY_MS=str(delay), UNIQ_KEY=name.decode().replace(" ", "-"))
             if taken_back:
                 assert sent.recall_handle is not None
-                assert isinstance(world.engine.ask(world.broker, RecallMessage("A", sent.recall_handle)), RecallResult)
+                assert isinstance(
+                    world.engine.execute(world.broker, RecallMessage("A", sent.recall_handle)), RecallResult
+                )
     world.advance(waited_ms)
     world.engine.crash()
     world.advance(10_000)
@@ -130,7 +132,7 @@ def test_half_messages_are_asked_for(world: World, run_ms: int, checks: int) -> 
     assert producer.bodies == {b"open"}
     asked = producer.asked[-1]
     operation = EndTransaction("P", asked.tran_state_table_offset, asked.commit_log_offset, COMMIT, True, asked.msg_id)
-    world.engine.ask(world.broker, operation)
+    world.engine.execute(world.broker, operation)
     assert come(world) == {b"open"}
 
 

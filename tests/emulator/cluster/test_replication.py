@@ -75,7 +75,7 @@ def make_pair(slaves: int = 1, store_max_bytes: int | None = None, **keys: objec
     engine = Engine(brokers=[master, *copies], emulation=emulation, seed=1, now_ms=START_MS)
     pair = Pair(engine, engine.brokers[0])
     pair.topic("T")
-    engine.ask(pair.broker, CreateGroup(GroupConfig("G")))
+    engine.execute(pair.broker, CreateGroup(GroupConfig("G")))
     pair.advance(SYNCHRONIZED_MS)
     return pair
 
@@ -115,7 +115,7 @@ def test_a_slave_is_in_routes_under_its_masters_name(pair: Pair) -> None:
     assert ([broker.broker_ids for broker in alone.brokers], alone.queues) == ([[1]], route.queues)
     pair.engine.stop(pair.slave)
     with pytest.raises(EngineError, match="No topic route info"):
-        pair.engine.ask(ns, GetRouteInfo("T"))
+        pair.engine.execute(ns, GetRouteInfo("T"))
     assert pair.ask(ClusterInfoResult, GetBrokerClusterInfo(), ns).brokers == {}
     pair.engine.start(pair.slave)
     assert pair.ask(RouteResult, GetRouteInfo("T"), ns).brokers[0].broker_ids == [1]
@@ -130,7 +130,7 @@ def test_what_a_master_registered_stays_while_a_slave_runs(pair: Pair) -> None:
     pair.engine.stop(pair.slave)
     pair.engine.start(pair.slave)
     with pytest.raises(EngineError, match="No topic route info"):
-        pair.engine.ask(ns, GetRouteInfo("new"))
+        pair.engine.execute(ns, GetRouteInfo("new"))
 
 
 # the log
@@ -250,7 +250,7 @@ def test_a_topic_that_is_deleted_and_made_again(pair: Pair) -> None:
     """A slave keeps the old queue of a recreated topic and adds no message until the master's queue is as long."""
     for number in range(3):
         pair.send("T", b"old %d" % number)
-    pair.engine.ask(pair.broker, DeleteTopic("T"))
+    pair.engine.execute(pair.broker, DeleteTopic("T"))
     pair.topic("T")
     for number in range(4):
         pair.send("T", b"new %d" % number)
@@ -332,7 +332,7 @@ def test_who_is_far_behind_is_sent_to_a_slave(pair: Pair) -> None:
     assert pair.pull_slave(3).suggest_which_broker_id == 0
     group = GroupConfig("G", broker_id=3, which_broker_when_consume_slowly=2)
     for broker in pair.engine.brokers:
-        pair.engine.ask(broker, CreateGroup(group))
+        pair.engine.execute(broker, CreateGroup(group))
     assert suggested(pair.pull("T", count=1).outcome) == 2
     assert suggested(pair.pull("T", 3).outcome) == 3
     for broker in pair.engine.brokers:
@@ -364,7 +364,7 @@ def test_how_far_a_slave_is_can_be_asked(pair: Pair) -> None:
 def test_a_slave_resets_no_group(pair: Pair) -> None:
     """A slave rejects an offset reset, which only its master may do."""
     with pytest.raises(EngineError, match="Can not reset offset in slave broker"):
-        pair.engine.ask(pair.slave, ResetOffset("G", "T", timestamp=-1))
+        pair.engine.execute(pair.slave, ResetOffset("G", "T", timestamp=-1))
 
 
 # tables
@@ -373,9 +373,9 @@ def test_a_slave_resets_no_group(pair: Pair) -> None:
 def test_tables_follow_every_63_seconds(pair: Pair) -> None:
     """A slave copies topics, groups and offsets after 63 s and deletes topics and groups that only it has."""
     pair.topic("U", 3)
-    pair.engine.ask(pair.broker, CreateGroup(GroupConfig("H", retry_max_times=3)))
-    pair.engine.ask(pair.broker, UpdateConsumerOffset("G", "T", 0, 0))
-    pair.engine.ask(pair.slave, CreateTopic(TopicConfig("own", 1, 1)))
+    pair.engine.execute(pair.broker, CreateGroup(GroupConfig("H", retry_max_times=3)))
+    pair.engine.execute(pair.broker, UpdateConsumerOffset("G", "T", 0, 0))
+    pair.engine.execute(pair.slave, CreateTopic(TopicConfig("own", 1, 1)))
     pair.advance(62_999)
     assert pair.slave.topics.find("U") is None
     pair.advance(1)
@@ -388,12 +388,12 @@ def test_offsets_of_a_slave_go_back_to_the_masters(pair: Pair) -> None:
     """Offsets committed at a slave while its master is stopped are overwritten when the master returns."""
     for _ in range(3):
         pair.send("T")
-    pair.engine.ask(pair.broker, UpdateConsumerOffset("G", "T", 0, 1))
+    pair.engine.execute(pair.broker, UpdateConsumerOffset("G", "T", 0, 1))
     pair.advance(63_000)
     pair.engine.stop(pair.broker)
-    pair.engine.ask(pair.slave, UpdateConsumerOffset("G", "T", 0, 3))
-    pair.engine.ask(pair.slave, CreateGroup(GroupConfig("H")))
-    pair.engine.ask(pair.slave, UpdateConsumerOffset("H", "T", 0, 2))
+    pair.engine.execute(pair.slave, UpdateConsumerOffset("G", "T", 0, 3))
+    pair.engine.execute(pair.slave, CreateGroup(GroupConfig("H")))
+    pair.engine.execute(pair.slave, UpdateConsumerOffset("H", "T", 0, 2))
     pair.advance(63_000)
     assert pair.of_slave(OffsetResult, QueryConsumerOffset("G", "T", 0)).offset == 3
     pair.engine.start(pair.broker)

@@ -45,14 +45,14 @@ class Masters:
 
     def ask(self, kind: type[AnyResult], operation: Operation, node: Node | None = None) -> AnyResult:
         """Return the result of a request to a node, the name server by default."""
-        result = self.engine.ask(node or self.engine.name_server, operation)
+        result = self.engine.execute(node or self.engine.name_server, operation)
         assert isinstance(result, kind)
         return result
 
     def topic(self, name: str, **queues: int) -> str:
         """Create a topic on the named brokers with the given number of queues."""
         for broker, number in queues.items():
-            self.engine.ask(self[broker], CreateTopic(TopicConfig(name, number, number)))
+            self.engine.execute(self[broker], CreateTopic(TopicConfig(name, number, number)))
         return name
 
     def route(self, topic: str) -> dict[str, tuple[int, int]]:
@@ -127,8 +127,8 @@ def test_a_topic_that_a_send_creates_is_on_one_broker(masters: Masters) -> None:
 def test_order_topics_name_their_brokers(masters: Masters) -> None:
     """The order configuration stored by administrators is part of the route, whichever brokers run."""
     masters.topic("T", a=4, b=4)
-    masters.engine.ask(masters.engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
-    masters.engine.ask(masters.engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", "T", "b:4"))
+    masters.engine.execute(masters.engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
+    masters.engine.execute(masters.engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", "T", "b:4"))
     assert masters.ask(RouteResult, GetRouteInfo("T")).order_topic_conf == "b:4"
     masters.engine.stop(masters["b"])
     assert masters.ask(RouteResult, GetRouteInfo("T")).order_topic_conf == "b:4"
@@ -137,7 +137,7 @@ def test_order_topics_name_their_brokers(masters: Masters) -> None:
 def test_a_topic_is_deleted_from_the_routes_of_one_cluster(masters: Masters) -> None:
     """A topic deleted for one cluster has no routes there until its brokers register or change it."""
     masters.topic("T", a=1, b=1, c=1)
-    masters.engine.ask(masters.engine.name_server, DeleteTopicInNamesrv("T", "east"))
+    masters.engine.execute(masters.engine.name_server, DeleteTopicInNamesrv("T", "east"))
     assert set(masters.route("T")) == {"c"}
     masters.topic("T", a=2)
     assert set(masters.route("T")) == {"a", "c"}
@@ -229,7 +229,7 @@ def test_a_broker_comes_back_with_what_it_has_stored(masters: Masters, kill: boo
     masters.topic("T", b=1)
     masters.send("b", body=b"1")
     assert len(masters.pull("b").records) == 1
-    masters.engine.ask(masters["b"], UpdateConsumerOffset("G", "T", 0, 1))
+    masters.engine.execute(masters["b"], UpdateConsumerOffset("G", "T", 0, 1))
     masters.engine.stop(masters["b"], kill=kill)
     masters.advance(3_600_000)
     masters.engine.start(masters["b"])
@@ -274,7 +274,7 @@ def test_a_transaction_stays_with_its_broker(masters: Masters) -> None:
     masters.topic("T", a=1, b=1)
     asked = DirectChannel("producer", ("10.0.0.8", 4000))
     for name in "ab":
-        masters.engine.ask(masters[name], Heartbeat("producer", ["PG"], []), asked)
+        masters.engine.execute(masters[name], Heartbeat("producer", ["PG"], []), asked)
     masters.send("b", TRAN_MSG="true", PGROUP="PG", UNIQ_KEY="k")
     masters.engine.stop(masters["b"])
     masters.advance(60_000)
@@ -282,7 +282,7 @@ def test_a_transaction_stays_with_its_broker(masters: Masters) -> None:
     masters.engine.start(masters["b"])
     for _ in range(4):
         for name in "ab":
-            masters.engine.ask(masters[name], Heartbeat("producer", ["PG"], []), asked)
+            masters.engine.execute(masters[name], Heartbeat("producer", ["PG"], []), asked)
         masters.advance(30_000)
     assert {type(effect) for effect in asked.effects} == {CheckTransactionState}
 

@@ -3,7 +3,7 @@
 import pytest
 from engine_world import World, make_world, refused
 from rocketmq_testkit.emulator.engine import DirectChannel
-from rocketmq_testkit.emulator.filter.filter_table import DEAD_AT_START_MS
+from rocketmq_testkit.emulator.filter.filter_table import UNUSED_AT_START_MS
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData, UnregisterClient
@@ -26,11 +26,11 @@ def world() -> World:
 
 def wants(world: World, expression: str, version: int, kind: str = "SQL92") -> None:
     subscription = SubscriptionData("A", expression, kind, sub_version=version)
-    world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
+    world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
 
 
 def leaves(world: World) -> None:
-    world.engine.ask(world.broker, UnregisterClient("c", None, "G"), CHANNEL)
+    world.engine.execute(world.broker, UnregisterClient("c", None, "G"), CHANNEL)
 
 
 def finds(world: World, version: int) -> list[bytes] | str:
@@ -85,7 +85,7 @@ def test_tags_leave_an_expression_alone(world: World) -> None:
     assert finds(world, 6) == [b"red", b"blue"]
     wants(world, "", 7)
     assert finds(world, 5) == [b"red"]
-    world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[])]), CHANNEL)
+    world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[])]), CHANNEL)
     world.advance(DEAD_FOR_MS)
     wants(world, "", 8)
     assert finds(world, 5) == ResponseCode.FILTER_DATA_NOT_EXIST.name
@@ -115,6 +115,6 @@ def test_nobody_is_known_after_a_restart(world: World) -> None:
     """After a restart filter data expire as if their group had left shortly before, unless it returns."""
     wants(world, RED, 5)
     world.broker.restart()
-    world.advance(DEAD_FOR_MS - DEAD_AT_START_MS)
+    world.advance(DEAD_FOR_MS - UNUSED_AT_START_MS)
     wants(world, BLUE, 3)
     assert finds(world, 3) == [b"blue"]

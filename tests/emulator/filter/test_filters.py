@@ -30,14 +30,14 @@ def test_tags_are_trimmed_as_java_trims(expression: str, tags: set[str]) -> None
 
 
 def wants(world: World, subscription: SubscriptionData) -> None:
-    world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
+    world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
 
 
 def found(world: World, topic: str = "A", expression: str | None = None, kind: str = "SQL92") -> list[bytes]:
     """Return the messages that a pull of group `G` finds, by its own expression or that of the heartbeat."""
     flags = 0 if expression is None else 4
     operation = PullMessage("G", topic, 0, 0, 32, flags, 0, 0, 0, expression, kind)
-    result = world.engine.ask(world.broker, operation, CHANNEL)
+    result = world.engine.execute(world.broker, operation, CHANNEL)
     assert isinstance(result, PullResult)
     return [decode(each).body for each in result.records]
 

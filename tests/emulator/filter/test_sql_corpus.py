@@ -12,7 +12,7 @@ from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from rocketmq_testkit.conformance.helpers.filtered import MESSAGES, matches, refused
 from rocketmq_testkit.conformance.outcomes.truth import Truth
 from rocketmq_testkit.emulator.filter.sql_filter import SqlError, compile_sql
-from rocketmq_testkit.emulator.filter.sql_parser import Parser
+from rocketmq_testkit.emulator.filter.sql_parser import SqlParser
 
 TRUTH = Truth()
 NOUNS = ("sql_numbers", "sql_texts", "sql_logic", "sql_grammar", "sql_errors")
@@ -151,7 +151,7 @@ def _written(parts: st.SearchStrategy[Written]) -> st.SearchStrategy[Written]:
 @given(st.recursive(_LEAVES, _written, max_leaves=12))
 def test_parentheses_that_change_nothing(written: Written) -> None:
     """An expression parses equally with all parentheses and with only those that it needs."""
-    assert Parser(written.short).parse().text == Parser(written.full).parse().text
+    assert SqlParser(written.short).parse().text == SqlParser(written.full).parse().text
 
 
 @given(st.sampled_from(_OPERANDS + _TEXTS), st.sampled_from(_OPERANDS + _TEXTS), st.integers(0, 40), _PROPERTIES)

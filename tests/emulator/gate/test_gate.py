@@ -34,7 +34,7 @@ def test_an_operation_that_a_node_does_not_know(world: World) -> None:
 def test_the_journal_keeps_refusals_without_their_tracebacks(world: World) -> None:
     """A copy: its code and text are those of the error, whose frames hold what the request brought."""
     with pytest.raises(EngineError) as caught:
-        world.engine.ask(world.broker, GetTopicConfig("missing"))
+        world.engine.execute(world.broker, GetTopicConfig("missing"))
     kept = list(world.engine.journal)[-1].outcome
     assert isinstance(kept, EngineError)
     assert (kept.code, kept.remark, kept.details) == (caught.value.code, caught.value.remark, caught.value.details)

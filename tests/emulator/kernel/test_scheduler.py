@@ -1,7 +1,7 @@
 """Injected time: timers run one by one at their own time."""
 
 import pytest
-from rocketmq_testkit.emulator.kernel.random_streams import Chance
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
 
 
@@ -132,11 +132,11 @@ def test_advance_inside_a_timer_is_our_bug() -> None:
 
 def test_streams_of_chance_are_independent() -> None:
     """A draw from one random stream does not affect another, and the seed determines all."""
-    one, other = Chance(7), Chance(7)
+    one, other = RandomStreams(7), RandomStreams(7)
     one.stream("a").bits()
     assert [one.stream("b").bits() for _ in range(5)] == [other.stream("b").bits() for _ in range(5)]
-    assert Chance(8).stream("b").bits() != Chance(7).stream("b").bits()
-    assert all(0 <= Chance(3).stream(str(n)).below(10) < 10 for n in range(100))
+    assert RandomStreams(8).stream("b").bits() != RandomStreams(7).stream("b").bits()
+    assert all(0 <= RandomStreams(3).stream(str(n)).below(10) < 10 for n in range(100))
 
 
 def test_one_timer_that_is_wanted_is_enough() -> None:

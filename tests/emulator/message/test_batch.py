@@ -8,7 +8,7 @@ from engine_world import World, make_world
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.message import properties as props
-from rocketmq_testkit.emulator.message.batch import LateProperties, are_usual, split_batch, tag_of
+from rocketmq_testkit.emulator.message.batch import LazyProperties, are_well_formed, split_batch, tag_of
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
@@ -134,14 +134,14 @@ def said(data: bytes) -> tuple[object, ...]:
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_usual_texts_are_what_encode_writes(texts: list[bytes]) -> None:
     """A usual text is unchanged by decoding and encoding, except for duplicate names."""
-    if not are_usual(texts, RESERVED):
+    if not are_well_formed(texts, RESERVED):
         return
     for text in texts:
         pairs = pairs_of((0, b"", text))
         assert "".join(f"{name}\x01{value}\x02" for name, value in pairs).encode() == text
         assert not {name for name, _ in pairs} & set(RESERVED)
         assert tag_of(text) == props.decode(text.decode()).get("TAGS")
-        assert dict(LateProperties(text)) == props.decode(text.decode())
+        assert dict(LazyProperties(text)) == props.decode(text.decode())
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_usual_texts_are_what_encode_writes(texts: list[bytes]) -> None:
 )
 def test_what_is_not_usual(text: bytes) -> None:
     """Any one of these texts makes the broker decode the properties of the batch."""
-    assert are_usual([b"a\x01b\x02", b""], RESERVED)
-    assert not are_usual([b"a\x01b\x02", text], RESERVED)
+    assert are_well_formed([b"a\x01b\x02", b""], RESERVED)
+    assert not are_well_formed([b"a\x01b\x02", text], RESERVED)
 
 
 def test_parts_of_a_batch() -> None:

@@ -30,6 +30,6 @@ def test_hosts_have_the_form_that_they_have(world: World, claimed: int, sender: 
 def test_messages_of_a_topic_of_many_tags_are_marked(world: World) -> None:
     """Messages of a topic have the multi-tag bit while its filter type is MULTI_TAG."""
     for kind in ("MULTI_TAG", "SINGLE_TAG"):
-        world.engine.ask(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6, kind)))
+        world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6, kind)))
         world.send("T")
     assert [record.sys_flag for record in stored(world)] == [0x2, 0]

@@ -15,7 +15,7 @@ from rocketmq_testkit.emulator.operations.send import (
     SendMessage,
     SendResult,
 )
-from rocketmq_testkit.emulator.overload.request_pools import Form, Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool, RefusalForm
 
 V5_3_1, V5_3_3 = 475, 479
 ONE_THREAD: dict[str, object] = {"send_message_thread_pool_nums": 1, "send_thread_pool_queue_capacity": 2}
@@ -27,7 +27,7 @@ def message(world: World, *, through_proxy: bool = False) -> SendMessage:
     return SendMessage("PG", "T", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms, through_proxy=through_proxy)
 
 
-def asked(world: World, pool: Pool, operation: Operation, version: int = V5_3_3) -> DirectCall:
+def asked(world: World, pool: BrokerPool, operation: Operation, version: int = V5_3_3) -> DirectCall:
     """Submit a request of a remoting client to a pool."""
     call = DirectCall(DirectChannel("client", ("10.0.0.1", 5000)))
     world.broker.request_pools.enter(pool, call, operation, version)
@@ -36,7 +36,7 @@ def asked(world: World, pool: Pool, operation: Operation, version: int = V5_3_3)
 
 def sent(world: World) -> DirectCall:
     """Submit a send of a remoting client."""
-    return asked(world, Pool.SEND, message(world))
+    return asked(world, BrokerPool.SEND, message(world))
 
 
 def busy(call: DirectCall) -> str:
@@ -54,10 +54,10 @@ def change(world: World, **keys: str) -> None:
 
 def test_nobody_waits_unless_something_keeps_threads(world: World) -> None:
     """Without anything that occupies threads the pools are off, and requests run at once, even with one thread."""
-    assert not world.broker.request_pools.on
+    assert not world.broker.request_pools.is_active
     change(world, sendMessageThreadPoolNums="1", sendThreadPoolQueueCapacity="1")
     world.topic("T")
-    assert not world.broker.request_pools.on
+    assert not world.broker.request_pools.is_active
     assert all(isinstance(sent(world).outcome, SendResult) for _ in range(5))
 
 
@@ -120,21 +120,21 @@ def test_nobody_is_refused_for_waiting_where_that_is_off() -> None:
 @pytest.mark.parametrize(
     ("pool", "wait_ms"),
     [
-        (Pool.SEND, 200),
-        (Pool.PULL, 5_000),
-        (Pool.LITE_PULL, 5_000),
-        (Pool.ACK, 3_000),
-        (Pool.HEARTBEAT, 31_000),
-        (Pool.TRANSACTION, 3_000),
-        (Pool.ADMIN, 5_000),
-        (Pool.REPLY, None),
-        (Pool.QUERY, None),
-        (Pool.CLIENT, None),
-        (Pool.CONSUMER, None),
-        (Pool.BALANCE, None),
+        (BrokerPool.SEND, 200),
+        (BrokerPool.PULL, 5_000),
+        (BrokerPool.LITE_PULL, 5_000),
+        (BrokerPool.ACK, 3_000),
+        (BrokerPool.HEARTBEAT, 31_000),
+        (BrokerPool.TRANSACTION, 3_000),
+        (BrokerPool.ADMIN, 5_000),
+        (BrokerPool.REPLY, None),
+        (BrokerPool.QUERY, None),
+        (BrokerPool.CLIENT, None),
+        (BrokerPool.CONSUMER, None),
+        (BrokerPool.BALANCE, None),
     ],
 )
-def test_pools_have_waiting_times_of_their_own(pool: Pool, wait_ms: int | None) -> None:
+def test_pools_have_waiting_times_of_their_own(pool: BrokerPool, wait_ms: int | None) -> None:
     """Each pool has its own maximum wait; requests of a pool without one are served in the end."""
     world = make_world(
         1, request_times=f"{pool.title}=60000", os_page_cache_busy_time_out_mills=90_000, **{pool.threads: 1}
@@ -197,8 +197,8 @@ def test_a_store_that_is_too_slow_refuses_sends() -> None:
     assert isinstance(world.engine.submit(world.broker, message(world, through_proxy=True)).outcome, SendResult)
 
 
-@pytest.mark.parametrize("form", Form)
-def test_requests_are_refused_on_demand(form: Form) -> None:
+@pytest.mark.parametrize("form", RefusalForm)
+def test_requests_are_refused_on_demand(form: RefusalForm) -> None:
     """While requestRefusals is set, requests of a pool are rejected with any of the forms."""
     world = make_world(request_refusals=f"pull=OVERLOAD send={form.name}")
     world.topic("T")
@@ -206,13 +206,13 @@ def test_requests_are_refused_on_demand(form: Form) -> None:
     assert remark.startswith(f"[{form.name}]")
     change(world, requestRefusals="")
     assert isinstance(sent(world).outcome, SendResult)
-    assert not world.broker.request_pools.on
+    assert not world.broker.request_pools.is_active
 
 
 def test_a_request_that_is_refused_on_demand_says_how_long_it_may_wait() -> None:
     """A request rejected by requestRefusals reports the maximum wait, as one that waited exactly that long does."""
     world = make_world(request_refusals="ack=TIMEOUT_CLEAN_QUEUE")
-    assert busy(asked(world, Pool.ACK, message(world))) == CLEANED.format(3_000, 0)
+    assert busy(asked(world, BrokerPool.ACK, message(world))) == CLEANED.format(3_000, 0)
 
 
 @pytest.mark.parametrize("text", ["send", "sends=OVERLOAD", "send=BUSY", "send="])
@@ -238,7 +238,7 @@ def test_a_service_time_that_is_no_whole_number_is_rejected(world: World, text: 
     ):
         change(world, requestTimes=text)
     assert world.broker.config.request_times == ""
-    assert not world.broker.request_pools.on
+    assert not world.broker.request_pools.is_active
 
 
 def waiting_for_slaves(**keys: object) -> World:
@@ -258,7 +258,7 @@ def test_a_recall_keeps_its_thread_while_it_waits_for_a_slave() -> None:
     sends = [sent(world), sent(world), sent(world), sent(world)]
     assert all(call.outcome is None for call in sends)
     assert timed.outcome.recall_handle is not None
-    recall = asked(world, Pool.SEND, RecallMessage("T", timed.outcome.recall_handle))
+    recall = asked(world, BrokerPool.SEND, RecallMessage("T", timed.outcome.recall_handle))
     behind = sent(world)
     world.advance(200)
     assert busy(behind) == CLEANED.format(200, 0)
@@ -287,7 +287,7 @@ def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave() -> None:
 
     def ended(value: int, half: SendResult = waits) -> DirectCall:
         end = EndTransaction("PG", half.queue_offset, half.physical_offset, value, False, "u")
-        return asked(world, Pool.TRANSACTION, end)
+        return asked(world, BrokerPool.TRANSACTION, end)
 
     assert isinstance(ended(12).outcome, Done)
     assert isinstance(ended(8, does_not).outcome, Done)
@@ -318,4 +318,4 @@ def test_a_broker_tells_who_waits() -> None:
 def test_requests_wait_for_threads_where_sends_wait_for_slaves(role: str, replicas: int, on: bool) -> None:
     """The pools are on if sends wait for slaves; a master that waits only for itself occupies no thread."""
     world = make_world(broker_role=role, in_sync_replicas=replicas)
-    assert world.broker.request_pools.on is on
+    assert world.broker.request_pools.is_active is on

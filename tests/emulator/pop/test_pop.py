@@ -194,11 +194,11 @@ def test_batch_acknowledgement(world: World) -> None:
     world.popped("A")
     pop = world.last_pop
     ack = BatchAck("G", "A", "0", 0, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, bit_set(0b1101 | 1 << 40))
-    world.engine.ask(world.broker, BatchAckMessage([ack]))
+    world.engine.execute(world.broker, BatchAckMessage([ack]))
     world.advance(30_000)
     assert bodies(world.popped("A")) == [b"1"]
     with pytest.raises(EngineError) as refused:
-        world.engine.ask(world.broker, BatchAckMessage([]))
+        world.engine.execute(world.broker, BatchAckMessage([]))
     assert refused.value.code == ResponseCode.NO_MESSAGE
 
 
@@ -209,7 +209,7 @@ def test_bits_beyond_the_queue_cost_nothing(world: World) -> None:
     pop = world.last_pop
     for start in (0, -(1 << 62), 1 << 62):
         ack = BatchAck("G", "A", "0", start, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, b"\xff" * 1_000_000)
-        world.engine.ask(world.broker, BatchAckMessage([ack]))
+        world.engine.execute(world.broker, BatchAckMessage([ack]))
     world.advance(30_000)
     assert world.popped("A") == []
 
@@ -313,7 +313,7 @@ def test_polling_is_full(world: World) -> None:
     calls = [world.pop("A", poll_ms=5000) for _ in range(5)]
     codes = [call.outcome.code if isinstance(call.outcome, PopResult) else None for call in calls]
     assert codes == [None, None, 209, 209, 209]
-    info = world.engine.ask(world.broker, PollingInfo("G", "A", -1))
+    info = world.engine.execute(world.broker, PollingInfo("G", "A", -1))
     assert isinstance(info, PollingInfoResult)
     assert info.polling_num == 2
 
@@ -348,7 +348,7 @@ def test_refusals(world: World) -> None:
     """Each invalid request returns upstream's code and text, and changes nothing."""
     filled(world)
     world.topic("W", perm=2)
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
 
     def refused(**options: Any) -> tuple[int, str]:
         given: dict[str, Any] = {
@@ -400,7 +400,7 @@ def test_handles_that_fit_nothing_succeed_without_effect(world: World) -> None:
     filled(world, 1)
     (message,) = world.popped("A")
     for forged in ("0 1 10000 0 0 broker-a 0 0", world.receipt(message).text().replace(" 0 0 broker", " 77 0 broker")):
-        world.engine.ask(world.broker, AckMessage("G", "A", 0, forged, 0))
+        world.engine.execute(world.broker, AckMessage("G", "A", 0, forged, 0))
     world.advance(30_000)
     assert len(world.popped("A")) == 1
 
@@ -410,7 +410,7 @@ def test_change_beyond_the_queue(world: World) -> None:
     filled(world, 1)
     world.popped("A")
     with pytest.raises(EngineError) as refused:
-        world.engine.ask(world.broker, ChangeInvisibleTime("G", "A", 0, "0 1 1 0 0 broker-a 0 1", 1, 1000))
+        world.engine.execute(world.broker, ChangeInvisibleTime("G", "A", 0, "0 1 1 0 0 broker-a 0 1", 1, 1000))
     assert (refused.value.code, refused.value.remark) == (208, None)
 
 
@@ -421,7 +421,7 @@ def test_notification_and_peek(world: World) -> None:
     assert call.outcome is None
     world.send("A")
     assert call.outcome == NotificationResult(True)
-    peeked = world.engine.ask(world.broker, PeekMessage("G", "A", -1, 5))
+    peeked = world.engine.execute(world.broker, PeekMessage("G", "A", -1, 5))
     assert isinstance(peeked, PopResult)
     assert (len(peeked.messages), peeked.pop_time) == (1, 0)
     assert len(world.popped("A")) == 1
@@ -487,7 +487,7 @@ def test_an_invisible_time_beyond_the_timer_is_stored_later(world: World) -> Non
 def test_a_wait_that_would_find_a_message_by_now_is_overdue(world: World) -> None:
     """Resetting an offset wakes no request, but makes its wait overdue; waits of other queues are not overdue."""
     world.topic("A", 2)
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))
     world.send("A", queue=0)
     world.broker.offsets.commit("G", "A", 0, 1)
     waits = [world.engine.submit(world.broker, Notification("G", "A", queue, 20_000, world.now_ms)) for queue in (0, 1)]

@@ -47,7 +47,7 @@ def test_two_ends_of_the_range_are_near_zero(world: World, end: int) -> None:
     """A pop whose born time and poll time are both at a limit is too old, because their sum is near zero."""
     world.topic("A")
     with pytest.raises(EngineError) as refused:
-        world.engine.ask(world.broker, _pop(end, end))
+        world.engine.execute(world.broker, _pop(end, end))
     assert refused.value.remark == "the broker[127.0.0.1] pop message is timeout too much"
 
 
@@ -80,7 +80,7 @@ def test_a_broker_must_be_readable() -> None:
         (PollingInfo("G", "A", -1), (16, forbidden)),
     ):
         with pytest.raises(EngineError) as refused:
-            world.engine.ask(world.broker, operation)
+            world.engine.execute(world.broker, operation)
         assert (refused.value.code, refused.value.remark) == refusal
 
 
@@ -93,7 +93,7 @@ def test_a_broker_must_have_a_timer() -> None:
         (33, (29, "the broker[127.0.0.1] pop message's num is greater than 32")),
     ):
         with pytest.raises(EngineError) as refused:
-            world.engine.ask(world.broker, _pop(count=count))
+            world.engine.execute(world.broker, _pop(count=count))
         assert (refused.value.code, refused.value.remark) == refusal
     world.topic("A")
     world.send("A")

@@ -174,7 +174,7 @@ def test_batch_acknowledgements_reach_the_buffer(world: World) -> None:
     world.popped("A", invisible_ms=LONG)
     pop = world.last_pop
     ack = BatchAck("G", "A", "0", 0, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, bit_set(0b111))
-    world.engine.ask(world.broker, BatchAckMessage([ack]))
+    world.engine.execute(world.broker, BatchAckMessage([ack]))
     world.advance(5)
     assert committed(world) == 3
     assert stored(world) == []
@@ -262,7 +262,7 @@ def test_a_reset_forgets_the_waiting_positions(world: World) -> None:
     """After a reset the queue is read from the new offset, and earlier check points no longer move it."""
     filled(world, 3)
     receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=LONG)]
-    world.engine.ask(world.broker, ResetOffset("G", "A", -1, 0, 1))
+    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, 1))
     world.advance(1)
     assert bodies(world.popped("A", invisible_ms=LONG)) == [b"1", b"2"]
     for receipt in receipts:
@@ -275,7 +275,7 @@ def test_a_deleted_topic_gets_no_position(world: World) -> None:
     """Buffered check points of a deleted topic do not store its offset again."""
     filled(world, 1)
     world.popped("A", invisible_ms=LONG)
-    world.engine.ask(world.broker, DeleteTopic("A"))
+    world.engine.execute(world.broker, DeleteTopic("A"))
     world.advance(LONG)
     assert committed(world) == -1
     assert len(world.broker.pop_buffer) == 0
@@ -310,7 +310,7 @@ def test_a_pop_that_cannot_be_remembered_waits() -> None:
     for n in range(40):
         world.send("B", b"%d" % n)
     assert len(world.popped("B")) == 32
-    world.engine.ask(world.broker, ResetOffset("G", "B", 0, offset=0))
+    world.engine.execute(world.broker, ResetOffset("G", "B", 0, offset=0))
     waiting = world.pop("B", poll_ms=5_000)
     assert waiting.outcome is None
     world.advance(5_000)

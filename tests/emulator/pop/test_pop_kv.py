@@ -140,7 +140,7 @@ def test_batch_acknowledgements_delete_records(world: World) -> None:
     world.popped("A", invisible_ms=3000)
     pop = world.last_pop
     ack = BatchAck("G", "A", "0", 0, 0, 0, pop.pop_time, pop.invisible_ms, bit_set(0b101))
-    world.engine.ask(world.broker, BatchAckMessage([ack]))
+    world.engine.execute(world.broker, BatchAckMessage([ack]))
     world.advance(4000)
     assert stored_bodies(world, RETRY) == [b"1"]
 
@@ -249,7 +249,7 @@ def test_a_message_that_is_gone_is_not_redelivered(world: World) -> None:
     """The record of a message that was deleted with its topic is dropped."""
     filled(world, 1)
     world.popped("A", invisible_ms=1000)
-    world.engine.ask(world.broker, DeleteTopic("A"))
+    world.engine.execute(world.broker, DeleteTopic("A"))
     world.advance(5000)
     assert (held(world, RETRY), len(world.broker.pop_records)) == (0, 0)
 
@@ -301,7 +301,7 @@ def test_a_reset_moves_the_group(world: World) -> None:
     """After a reset the next pop reads from the reset offset, although the group had read further."""
     filled(world, 4)
     world.popped("A", count=4)
-    world.engine.ask(world.broker, ResetOffset("G", "A", -1, 0, 3))
+    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, 3))
     assert committed(world) == 3
     assert bodies(world.popped("A")) == [b"3"]
     assert committed(world) == 3
@@ -355,8 +355,8 @@ def test_records_can_be_turned_into_check_points(world: World) -> None:
     messages = world.popped("A", count=3, invisible_ms=15_000)
     receipts = [world.receipt(message) for message in messages]
     world.ack("A", receipts[0])
-    world.engine.ask(world.broker, RollBackPops())
-    world.engine.ask(world.broker, RollBackPops())
+    world.engine.execute(world.broker, RollBackPops())
+    world.engine.execute(world.broker, RollBackPops())
     points = [(record.property_map()["REAL_QID"], json.loads(record.body)) for record in stored(world, TIMER)]
     assert [(queue, point["so"], point["d"]) for queue, point in points] == [("1", 1, [0]), ("2", 2, [0])]
     assert len(world.broker.pop_records) == 0
@@ -460,7 +460,7 @@ def test_a_reset_empties_the_cache(cached: World) -> None:
     world = cached
     filled(world, 3)
     world.popped("A", invisible_ms=5000)
-    world.engine.ask(world.broker, ResetOffset("G", "A", -1, 0, 2))
+    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, 2))
     assert bodies(world.popped("A", invisible_ms=60_000)) == [b"2"]
     world.advance(8000)
     assert (held(world, RETRY), committed(world)) == (0, 2)
@@ -525,7 +525,7 @@ def test_the_cache_counts_what_is_left_in_it(cached: World) -> None:
     """Each acknowledgement removes one record from the cache."""
     filled(cached, 4)
     messages = cached.popped("A")
-    consumer = cached.broker.pop_consumer
+    consumer = cached.broker.pop_kv_service
     assert consumer is not None
     assert consumer._cache is not None
     left = [len(consumer._cache)]

@@ -29,7 +29,9 @@ def write_check_point(
 def send_in_batch(world: World, topic: str, body: bytes, **properties: str) -> None:
     """Send a batch of one message, whose properties the broker does not check."""
     batch = batch_body([(body, properties)])
-    world.engine.ask(world.broker, SendMessage("PG", topic, 0, batch, {}, ("10.0.0.1", 5000), world.now_ms, batch=True))
+    world.engine.execute(
+        world.broker, SendMessage("PG", topic, 0, batch, {}, ("10.0.0.1", 5000), world.now_ms, batch=True)
+    )
 
 
 def points(world: World) -> list[dict[str, object]]:

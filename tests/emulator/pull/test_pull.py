@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
-from rocketmq_testkit.emulator.operations.clients import ChannelClosed, ForgetWaiting
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, DropInactiveRequests
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult, PullStatus
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.offsets import (
@@ -144,7 +144,7 @@ def test_without_inline_subscription_the_heartbeat_counts(world: World) -> None:
 
 def test_refusals_in_upstreams_order(world: World) -> None:
     """Group switch, topic, permission and queue id are checked in this order, with upstream's texts."""
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
     world.topic("W", perm=2)
     world.topic("A")
     cases = [
@@ -175,9 +175,9 @@ def test_a_reset_is_told_once(world: World) -> None:
         world.send("A")
     world.pull("A", 0)
     update = UpdateConsumerOffset("G", "A", 0, 4)
-    world.engine.ask(world.broker, update)
-    world.engine.ask(world.broker, ResetOffset("G", "A", 0))
-    world.engine.ask(world.broker, update)
+    world.engine.execute(world.broker, update)
+    world.engine.execute(world.broker, ResetOffset("G", "A", 0))
+    world.engine.execute(world.broker, update)
     assert world.ask(OffsetResult, QueryConsumerOffset("G", "A", 0)).offset == 0
     moved = result(world.pull("A", 4))
     assert (moved.code, moved.status.name, moved.next_begin_offset) == (21, "OFFSET_RESET", 0)
@@ -274,7 +274,7 @@ def test_a_waiting_pull_whose_connection_lives_is_kept(world: World) -> None:
         pull = PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
         world.engine.gate.submit(world.broker, call, pull)
     gone.active = False
-    world.engine.submit(world.broker, ForgetWaiting(), channel)
+    world.engine.submit(world.broker, DropInactiveRequests(), channel)
     assert len(world.broker.pulls.hold) == 1
     world.send("A")
     assert (gone.outcome, len(result(kept).records)) == (None, 1)
@@ -299,7 +299,7 @@ def test_a_pull_that_has_ended_leaves_no_timer(world: World) -> None:
     woken, gone = world.pull("A", suspend_ms=15_000), world.pull("A", suspend_ms=15_000)
     assert len(scheduled(world, "pull")) == 2
     gone.active = False
-    world.engine.submit(world.broker, ForgetWaiting(), gone.channel)
+    world.engine.submit(world.broker, DropInactiveRequests(), gone.channel)
     assert len(scheduled(world, "pull")) == 1
     world.send("A")
     assert (len(result(woken).records), scheduled(world, "pull")) == (1, [])
@@ -311,4 +311,4 @@ def test_queues_that_brought_messages_are_noted(world: World) -> None:
     world.send("A", queue=1)
     for queue in (0, 1):
         world.pull("A", queue=queue)
-    assert world.broker.store.stats.by_name._given.find("A", "G") == {1}
+    assert world.broker.store.stats.by_name._read_queues.find("A", "G") == {1}

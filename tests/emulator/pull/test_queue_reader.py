@@ -7,7 +7,7 @@ from engine_world import make_world
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.message.record_run import joined
+from rocketmq_testkit.emulator.message.record_run import concatenate
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.consume import PullResult, PullStatus
 from rocketmq_testkit.emulator.store.commit_log import CommitLog
@@ -52,7 +52,7 @@ def test_ascending_records_are_what_each_of_them_is(sizes: list[int], data: st.D
     log = CommitLog(128, 1 << 20, lambda _: None, lambda: None)
     places = []
     for number, size in enumerate(sizes):
-        places.append(log.place(size, 0))
+        places.append(log.reserve(size, 0))
         log.append(bytes([number]) * size)
     chosen = sorted(data.draw(st.sets(st.integers(0, len(sizes) - 1))))
 
@@ -61,7 +61,7 @@ def test_ascending_records_are_what_each_of_them_is(sizes: list[int], data: st.D
 
     expected = [bytes([each]) * sizes[each] for each in chosen]
     assert found == expected
-    assert (len(found), joined(found)) == (len(expected), b"".join(expected))
+    assert (len(found), concatenate(found)) == (len(expected), b"".join(expected))
     assert [found[at] for at in range(len(found))] == expected
     assert found[1:] == expected[1:]
     assert found != [*expected, b"more"]

@@ -237,9 +237,9 @@ def test_a_slave_protects_itself_too() -> None:
     for _ in range(MANY):
         world.send("T", BODY)
     world.advance(LOOK_MS - 5_000)
-    assert engine.ask(slave, PullMessage("G", "T", 0, 0, 1, 4, 0, 0, 0, "*", "TAG"))
+    assert engine.execute(slave, PullMessage("G", "T", 0, 0, 1, 4, 0, 0, 0, "*", "TAG"))
     world.advance(5_000)
     assert not slave.groups.table["G"].consume_enable
     assert may_read(world)
     with pytest.raises(EngineError, match="subscription group no permission"):
-        engine.ask(slave, PullMessage("G", "T", 0, 0, 1, 4, 0, 0, 0, "*", "TAG"))
+        engine.execute(slave, PullMessage("G", "T", 0, 0, 1, 4, 0, 0, 0, "*", "TAG"))

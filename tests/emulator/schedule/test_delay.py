@@ -203,7 +203,9 @@ def test_a_level_that_only_a_batch_can_bring_in(world: World) -> None:
     properties = b"DELAY\x01x\x02"
     inner = pack(">iiii2sh", 0, 0, 0, 2, b"hi", len(properties)) + properties
     body = pack(">i", len(inner) + 4) + inner
-    world.engine.ask(world.broker, SendMessage("PG", "A", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True))
+    world.engine.execute(
+        world.broker, SendMessage("PG", "A", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True)
+    )
     assert len(world.popped("A", invisible_ms=1000)) == 1
     world.advance(10_000)
     assert stored_bodies(world, "%RETRY%G_A") == [b"hi"]

@@ -28,7 +28,7 @@ def timed(world: World, after_ms: int = 4000, body: bytes = b"m", **more: str) -
 
 def recall(world: World, handle: str | None, topic: str = "A") -> RecallResult:
     assert handle is not None
-    result = world.engine.ask(world.broker, RecallMessage(topic, handle, "PG"))
+    result = world.engine.execute(world.broker, RecallMessage(topic, handle, "PG"))
     assert isinstance(result, RecallResult)
     return result
 
@@ -218,7 +218,7 @@ def test_a_slave_takes_no_messages(world: World) -> None:
     world.broker.config.set("brokerRole", "SLAVE")
     for ask in (
         lambda: world.send("bad topic"),
-        lambda: world.engine.ask(world.broker, SendMessageBack("G", place, 0)),
+        lambda: world.engine.execute(world.broker, SendMessageBack("G", place, 0)),
     ):
         with pytest.raises(EngineError) as error:
             ask()

@@ -281,7 +281,7 @@ def test_a_timed_batch_waits_as_a_whole(world: World) -> None:
     def send(body: bytes, head: dict[str, str]) -> SendResult:
         address = ("10.0.0.1", 5000)
         operation = SendMessage("PG", "A", 0, body, head, address, world.now_ms, batch=True)
-        result = world.engine.ask(world.broker, operation)
+        result = world.engine.execute(world.broker, operation)
         assert isinstance(result, SendResult)
         return result
 

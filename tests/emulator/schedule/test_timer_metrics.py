@@ -170,7 +170,7 @@ def test_a_broker_without_a_timer_tells_nothing(operation: Operation, remark: st
     """A broker without a timer returns SYSTEM_ERROR for check point and metrics."""
     world = make_world(timer_wheel_enable=False)
     with pytest.raises(EngineError) as error:
-        world.engine.ask(world.broker, operation)
+        world.engine.execute(world.broker, operation)
     assert (error.value.code, error.value.remark) == (ResponseCode.SYSTEM_ERROR, remark)
 
 

@@ -24,7 +24,7 @@ def world(world: World) -> World:
 
 
 def batched(world: World) -> None:
-    world.engine.ask(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6), {"+queue.type": "BatchCQ"}))
+    world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6), {"+queue.type": "BatchCQ"}))
 
 
 def send_batch(world: World, topic: str = "T", **properties: str) -> SendResult:

@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import PushReplyMessage
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
-from rocketmq_testkit.emulator.operations.send import PushAnswered, SendMessage, SendReplyMessage, SendResult
+from rocketmq_testkit.emulator.operations.send import ClientResponded, SendMessage, SendReplyMessage, SendResult
 from stored import stored
 
 TOPIC = "DefaultCluster_REPLY_TOPIC"
@@ -52,7 +52,7 @@ def test_a_reply_waits_for_the_client(world: World) -> None:
     push = push_to(channel)
     assert (push.body, call.outcome, stored(world, TOPIC)) == (b"pong", None, [])
     assert f"PUSH_REPLY_TIME\x01{world.now_ms}\x02" in push.properties
-    submit(world, PushAnswered(push.ticket, 0), channel)
+    submit(world, ClientResponded(push.ticket, 0), channel)
     assert (result(call).code, result(call).remark, result(call).transaction_id) == (0, None, None)
     (record,) = stored(world, TOPIC)
     assert (record.body, "PUSH_REPLY_TIME" in record.property_map()) == (b"pong", False)
@@ -64,7 +64,7 @@ def test_a_refused_push(world: World) -> None:
     call = reply(world)
     push = push_to(channel)
     for code in (1, 0):
-        submit(world, PushAnswered(push.ticket, code), channel)
+        submit(world, ClientResponded(push.ticket, code), channel)
     assert (result(call).code, result(call).remark) == (1, "push reply message to askerfail.")
     assert len(stored(world, TOPIC)) == 1
 
@@ -98,7 +98,7 @@ def test_replies_need_not_be_stored() -> None:
     world = make_world(store_reply_message_enable=False)
     channel = asker(world)
     call = reply(world)
-    submit(world, PushAnswered(push_to(channel).ticket, 0), channel)
+    submit(world, ClientResponded(push_to(channel).ticket, 0), channel)
     assert (result(call).msg_id, result(call).queue_offset) == ("0", 0)
     assert result(reply(world, "stranger")).msg_id == ""
     assert stored(world, TOPIC) == []
@@ -109,7 +109,7 @@ def test_a_reply_that_cannot_be_stored_is_answered(world: World, more: dict[str,
     """A reply that cannot be stored is answered according to its push, without a message id."""
     channel = asker(world)
     call = reply(world, **more)
-    submit(world, PushAnswered(push_to(channel).ticket, 0), channel)
+    submit(world, ClientResponded(push_to(channel).ticket, 0), channel)
     assert (result(call).code, result(call).msg_id) == (0, "0")
     lost = result(reply(world, "nobody", **more))
     assert (lost.code, lost.msg_id) == (1, "")

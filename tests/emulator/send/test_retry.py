@@ -16,7 +16,7 @@ SCHEDULE_S = [10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 180
 
 
 def send_back(world: World, offset: int, *, group: str = "G", level: int = 0, most: int | None = None) -> None:
-    result = world.engine.ask(
+    result = world.engine.execute(
         world.broker, SendMessageBack(group, offset, level, origin_topic="A", max_reconsume_times=most)
     )
     assert isinstance(result, Done)
@@ -32,7 +32,7 @@ def failed(world: World) -> int:
 def direct(world: World, *, times: int, most: int | None, topic: str = RETRY) -> None:
     operation = SendMessage("PG", topic, 0, b"again", {}, ("10.0.0.1", 5000), world.now_ms)
     operation.reconsume_times, operation.max_reconsume_times = times, most
-    world.engine.ask(world.broker, operation)
+    world.engine.execute(world.broker, operation)
 
 
 @pytest.mark.parametrize(("level", "after_ms"), [(0, 10_000), (1, 1000), (2, 5000), (3, 10_000), (4, 30_000)])
@@ -102,7 +102,7 @@ def test_properties_of_a_retry(world: World) -> None:
 )
 def test_dead_at_once(world: World, level: int, most: int | None, group_most: int) -> None:
     """With a negative level or no retries left the message goes to the dead letter queue at once, with DELAY=0."""
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G", retry_max_times=group_most)))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G", retry_max_times=group_most)))
     send_back(world, failed(world), level=level, most=most)
     (dead,) = stored(world, DLQ)
     properties = dead.property_map()
@@ -126,7 +126,7 @@ def test_a_level_beyond_the_last(world: World) -> None:
 
 def test_retry_queues(world: World) -> None:
     """The retry topic has the group's number of queues; with none the message is dropped, with SUCCESS."""
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G", retry_queue_nums=3)))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G", retry_queue_nums=3)))
     offset = failed(world)
     for _ in range(30):
         send_back(world, offset, level=1)
@@ -134,7 +134,7 @@ def test_retry_queues(world: World) -> None:
     topic = world.broker.topics.get(RETRY)
     assert (topic.read_queue_nums, topic.perm) == (3, 6)
     assert all(stored(world, RETRY, queue) for queue in range(3))
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("H", retry_queue_nums=0)))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("H", retry_queue_nums=0)))
     send_back(world, offset, group="H")
     assert world.broker.topics.find("%RETRY%H") is None
 
@@ -147,7 +147,7 @@ def test_an_unknown_group_is_created(world: World) -> None:
 
 def refusal(world: World, operation: SendMessageBack | SendMessage) -> tuple[ResponseCode, str | None]:
     with pytest.raises(EngineError) as caught:
-        world.engine.ask(world.broker, operation)
+        world.engine.execute(world.broker, operation)
     return caught.value.code, caught.value.remark
 
 
@@ -195,7 +195,7 @@ def test_a_committed_message_can_be_retried(world: World) -> None:
     """A committed message that is sent back is delayed despite its transaction bits."""
     world.topic("S")
     half = world.send("S", b"bad", TRAN_MSG="true", PGROUP="PG")
-    world.engine.ask(world.broker, EndTransaction("PG", half.queue_offset, half.physical_offset, 8, False, ""))
+    world.engine.execute(world.broker, EndTransaction("PG", half.queue_offset, half.physical_offset, 8, False, ""))
     send_back(world, stored(world, "S")[0].physical_offset)
     world.advance(10_000)
     assert stored_bodies(world, RETRY) == [b"bad"]
@@ -215,12 +215,12 @@ def test_sending_to_the_retry_topic(world: World, times: int, most: int | None, 
 def test_a_held_lock_sends_retries_to_the_dead(world: World) -> None:
     """A retry goes to the dead letter queue while a consumer of the group holds a lock that is not expired."""
     queue = MessageQueue("S", "broker-a", 0)
-    world.engine.ask(world.broker, LockBatchMq("G", "c1", [queue]))
+    world.engine.execute(world.broker, LockBatchMq("G", "c1", [queue]))
     direct(world, times=1, most=16)
     assert len(stored(world, DLQ)) == 1
-    world.engine.ask(world.broker, UnlockBatchMq("G", "c1", [queue]))
+    world.engine.execute(world.broker, UnlockBatchMq("G", "c1", [queue]))
     direct(world, times=1, most=16)
-    world.engine.ask(world.broker, LockBatchMq("G", "c1", [queue]))
+    world.engine.execute(world.broker, LockBatchMq("G", "c1", [queue]))
     world.advance(60_001)
     direct(world, times=1, most=16)
     assert len(stored(world, DLQ)) == 1
@@ -230,7 +230,7 @@ def test_a_held_lock_sends_retries_to_the_dead(world: World) -> None:
 def test_a_delayed_direct_retry(world: World) -> None:
     """A message sent to a retry topic with a delay level is delayed."""
     operation = SendMessage("PG", RETRY, 0, b"again", {"DELAY": "3"}, ("10.0.0.1", 5000), world.now_ms)
-    world.engine.ask(world.broker, operation)
+    world.engine.execute(world.broker, operation)
     assert stored(world, RETRY) == []
     world.advance(10_000)
     assert stored_bodies(world, RETRY) == [b"again"]

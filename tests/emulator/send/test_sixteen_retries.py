@@ -20,16 +20,16 @@ def fail_until_dead() -> tuple[int, int]:
     """Return the number of deliveries, and the virtual time from the send to the dead letter queue in ms."""
     engine = Engine(now_ms=START_MS)
     [broker] = engine.brokers
-    engine.ask(broker, CreateTopic(TopicConfig("orders", 1, 1)))
-    engine.ask(broker, CreateGroup(GroupConfig("g")))
-    engine.ask(broker, SendMessage("p", "orders", 0, b"bad", {}, ("127.0.0.1", 1), START_MS))
+    engine.execute(broker, CreateTopic(TopicConfig("orders", 1, 1)))
+    engine.execute(broker, CreateGroup(GroupConfig("g")))
+    engine.execute(broker, SendMessage("p", "orders", 0, b"bad", {}, ("127.0.0.1", 1), START_MS))
     topic, offset, deliveries = "orders", 0, 0
     while broker.store.queue(dlq_topic("g"), 0) is None:
-        pulled = engine.ask(broker, PullMessage("g", topic, 0, offset, 1, 4, 0, 0, subscription="*"))
+        pulled = engine.execute(broker, PullMessage("g", topic, 0, offset, 1, 4, 0, 0, subscription="*"))
         assert isinstance(pulled, PullResult)
         [stored] = pulled.records
         deliveries += 1
-        engine.ask(broker, SendMessageBack("g", records.decode(stored).physical_offset, 0, origin_topic="t"))
+        engine.execute(broker, SendMessageBack("g", records.decode(stored).physical_offset, 0, origin_topic="t"))
         topic, offset = retry_topic("g"), deliveries - 1
         due_ms = engine.scheduler.next_deadline_ms()
         if due_ms is not None:

@@ -33,6 +33,7 @@ from rocketmq_testkit.emulator.operations.groups import (
     SetMessageRequestMode,
     UpdateGroupForbidden,
 )
+from rocketmq_testkit.emulator.operations.message_queries import QueryMessage
 from rocketmq_testkit.emulator.operations.offsets import GetAllConsumerOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage
 from rocketmq_testkit.emulator.operations.timers import GetAllDelayOffset, GetTimerCheckPoint, GetTimerMetrics
@@ -45,7 +46,6 @@ from rocketmq_testkit.emulator.operations.topics import (
     QueuePart,
     TopicConfig,
 )
-from rocketmq_testkit.emulator.operations.views import QueryMessage
 from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot
 from snapshot_files import begun, copied, saved
 from stored import committed, filled, stored_bodies
@@ -60,7 +60,7 @@ def moved(world: World) -> World:
 def answer(engine: Engine, node: Node, operation: Operation) -> Result | str:
     """Return the result of an operation, or the text of its error."""
     try:
-        return engine.ask(node, operation)
+        return engine.execute(node, operation)
     except EngineError as refused:
         return str(refused)
 
@@ -128,9 +128,9 @@ def test_it_answers_every_question_as_after_a_restart(changes: list[Operation], 
 def test_it_has_the_values_of_the_name_server() -> None:
     """A snapshot has the name server's configuration and key-value pairs, but no route changes, as a restart."""
     engine = Engine(namesrv=NamesrvConfig(enable_topic_list=False))
-    engine.ask(engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", "A", "broker-a:4"))
-    engine.ask(engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
-    engine.ask(engine.brokers[0], CreateTopic(TopicConfig("A", 4, 4)))
+    engine.execute(engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", "A", "broker-a:4"))
+    engine.execute(engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
+    engine.execute(engine.brokers[0], CreateTopic(TopicConfig("A", 4, 4)))
     other = copied(engine)
     for question in (GetKvConfig("ORDER_TOPIC_CONFIG", "A"), GetNamesrvConfig(), GetRouteInfo("A")):
         assert answer(other, other.name_server, question) == answer(engine, engine.name_server, question)
@@ -147,8 +147,8 @@ def test_it_has_all_brokers_each_with_its_own() -> None:
         seed=4,
     )
     for broker in engine.brokers[:2]:
-        engine.ask(broker, CreateTopic(TopicConfig("A", 1, 1)))
-        engine.ask(broker, SendMessage("PG", "A", 0, broker.name.encode(), {}, ("10.0.0.1", 5000), 0))
+        engine.execute(broker, CreateTopic(TopicConfig("A", 1, 1)))
+        engine.execute(broker, SendMessage("PG", "A", 0, broker.name.encode(), {}, ("10.0.0.1", 5000), 0))
     engine.scheduler.advance_to(70_000)
     engine.stop(engine.brokers[0])
     other = copied(engine)
@@ -170,7 +170,7 @@ def test_a_slave_goes_on_with_what_it_knew_of_its_master() -> None:
     world.topic("A")
     world.send("A", TIMER_DELAY_SEC="3600")
     world.advance(30_000)
-    known = engine.ask(engine.brokers[1], GetTimerCheckPoint())
+    known = engine.execute(engine.brokers[1], GetTimerCheckPoint())
     other = copied(engine)
     assert other.ask(other.brokers[1], GetTimerCheckPoint()) == known
     engine.restart(engine.brokers[1])
@@ -182,7 +182,7 @@ def test_a_slave_goes_on_with_what_it_knew_of_its_master() -> None:
 
 WIRING = frozenset(
     {
-        "_chance",
+        "_random_streams",
         "_emulation",
         "_gate",
         "_name_server",
@@ -192,7 +192,7 @@ WIRING = frozenset(
     }
 )
 SAVED = frozenset(  # see BrokerState
-    {"config", "topics", "groups", "offsets", "store", "pop_records", "_request_modes", "mappings", "accounts"}
+    {"config", "topics", "groups", "offsets", "store", "pop_records", "_request_modes", "mappings", "user_table"}
 )
 
 
@@ -219,7 +219,7 @@ def test_it_goes_on_with_the_same_chance() -> None:
     queues(world)
     snapshot = saved(world.engine)
     other, strange = begun(snapshot), Engine(state=read_snapshot(BytesIO(snapshot)), seed=8)
-    assert other.chance.seed == 7
+    assert other.random_streams.seed == 7
     expected = queues(world)
     assert queues(World(other, other.brokers[0])) == expected
     assert queues(World(strange, strange.brokers[0])) != expected
@@ -264,7 +264,7 @@ def test_its_log_takes_what_its_files_hold() -> None:
     """Log files keep their size, so messages too large for them are rejected even if maxMessageSize allows them."""
     world = make_world(mapped_file_size_commit_log=200_000, max_message_size=8_000)
     world.topic("A")
-    world.engine.ask(world.broker, UpdateBrokerConfig({"maxMessageSize": "1000000"}))
+    world.engine.execute(world.broker, UpdateBrokerConfig({"maxMessageSize": "1000000"}))
     other = moved(world)
     assert other.send("A", b"x" * 60_000).queue_offset == 0
     with pytest.raises(EngineError, match="message is illegal"):
@@ -274,7 +274,7 @@ def test_its_log_takes_what_its_files_hold() -> None:
 def test_queues_go_on_as_what_they_are() -> None:
     """Light queues and BatchCQ queues keep their types, which count offsets differently."""
     world = make_world(enable_lmq=True, enable_multi_dispatch=True)
-    world.engine.ask(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
+    world.engine.execute(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
     world.topic("A")
     other = world
     for _ in range(2):
@@ -282,7 +282,7 @@ def test_queues_go_on_as_what_they_are() -> None:
         other.send("B")
         other = moved(other)
     kinds = {type(queue).__name__ for queue in other.broker.store.queues.values()}
-    assert kinds == {"ConsumeQueue", "BatchConsumeQueue", "LightQueue"}
+    assert kinds == {"ConsumeQueue", "BatchConsumeQueue", "LmqConsumeQueue"}
     assert [other.broker.store.max_offset(topic, 0) for topic in ("A", "B", "%LMQ%x")] == [2, 2, 2]
 
 
@@ -328,7 +328,7 @@ def test_a_half_message_is_ended_or_asked_about(world: World) -> None:
     halves = [world.send("A", b"%d" % n, TRAN_MSG="true", PGROUP="P") for n in range(2)]
     other = moved(world)
     first = halves[0]
-    other.engine.ask(
+    other.engine.execute(
         other.broker, EndTransaction("P", first.queue_offset, first.physical_offset, 8, False, first.msg_id)
     )
     assert stored_bodies(other, "A") == [b"0"]

@@ -56,7 +56,7 @@ def test_a_file_of_version_1_can_be_begun_from() -> None:
     """A file of version 1 can still be used and restores the same state."""
     engine = begun(VERSION_1.read_bytes())
     world = World(engine, engine.brokers[0])
-    assert (world.now_ms, engine.chance.seed) == (START_MS + 1_234, 3)
+    assert (world.now_ms, engine.random_streams.seed) == (START_MS + 1_234, 3)
     assert (world.broker.config.pop_polling_size, "B" in world.broker.topics.batched) == (5, True)
     found = world.broker.groups.find("H")
     assert found is not None

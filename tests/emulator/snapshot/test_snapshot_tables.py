@@ -9,7 +9,7 @@ from zlib import crc32
 
 import pytest
 from engine_world import World, make_world
-from rocketmq_testkit.emulator.operations.users import CreateUser, PolicyEntry, PolicyInfo, PutAcl, UserInfo
+from rocketmq_testkit.emulator.operations.users import CreateUser, PolicyEntryInfo, PolicyInfo, PutAcl, UserInfo
 from rocketmq_testkit.emulator.snapshot.snapshot_file import MAGIC, SnapshotError, read_snapshot
 from snapshot_files import begun, saved
 from stored import filled
@@ -29,9 +29,9 @@ def four_files() -> World:
     filled(world)
     while len(world.broker.store.log.files()[0]) < 4:
         world.send("A", bytes(15_000))
-    world.engine.ask(world.broker, CreateUser("alice", UserInfo("secret-1", "Normal")))
-    entry = PolicyEntry("Topic:orders", ["Pub"], [], "Allow")
-    world.engine.ask(world.broker, PutAcl(None, "User:alice", [PolicyInfo("Custom", [entry])]))
+    world.engine.execute(world.broker, CreateUser("alice", UserInfo("secret-1", "Normal")))
+    entry = PolicyEntryInfo("Topic:orders", ["Pub"], [], "Allow")
+    world.engine.execute(world.broker, PutAcl(None, "User:alice", [PolicyInfo("Custom", [entry])]))
     return world
 
 

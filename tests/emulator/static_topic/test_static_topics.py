@@ -63,7 +63,7 @@ def create(
     """Make topic T static: send a broker the parts of its logical queues."""
     node = broker or world.broker
     mapping = QueueMapping("T", 2, node.name, epoch, {number: list(each) for number, each in parts.items()})
-    world.engine.ask(node, CreateStaticTopic(TopicConfig("T", queues, queues), mapping, force))
+    world.engine.execute(node, CreateStaticTopic(TopicConfig("T", queues, queues), mapping, force))
 
 
 def crossed(world: World) -> None:
@@ -166,7 +166,7 @@ def test_groups_commit_by_logical_queue(world: World) -> None:
     crossed(world)
     send(world, 0)
     world.pull("T", group="G")
-    world.engine.ask(world.broker, UpdateConsumerOffset("G", "T", 0, 1))
+    world.engine.execute(world.broker, UpdateConsumerOffset("G", "T", 0, 1))
     assert offset(world, QueryConsumerOffset("G", "T", 0)) == 1
     assert world.broker.offsets.query("G", "T", 1) == 1
     assert offset(world, QueryConsumerOffset("H", "T", 0)) == 0
@@ -212,7 +212,7 @@ def test_offsets_of_a_queue_that_moved(world: World) -> None:
     assert offset(world, SearchOffset("T", 0, world.now_ms), there(world)) == 0  # as upstream, 0 is "not found"
     for committed in (2, 101):
         pull(world, 0, committed, there(world))
-        world.engine.ask(there(world), UpdateConsumerOffset("G", "T", 0, committed))
+        world.engine.execute(there(world), UpdateConsumerOffset("G", "T", 0, committed))
         assert offset(world, QueryConsumerOffset("G", "T", 0), there(world)) == committed
     assert world.broker.offsets.query("G", "T", 0) == 2
     assert there(world).offsets.query("G", "T", 0) == 1
@@ -291,10 +291,10 @@ def test_routes_tell_who_leads(world: World) -> None:
     create(world, {}, queues=0, epoch=3, force=True)
     route = world.ask(RouteResult, GetRouteInfo("T"), world.engine.name_server)
     assert route.mappings is not None
-    assert {name: each.led() for name, each in route.mappings.items()} == {HERE: {}, THERE: {0: 0}}
+    assert {name: each.queues_led_here() for name, each in route.mappings.items()} == {HERE: {}, THERE: {0: 0}}
     table = world.ask(TopicsResult, GetAllTopics())
     assert (list(table.mappings), table.mapping_version[0]) == (["T"], 3)
-    world.engine.ask(world.broker, DeleteTopic("T"))
+    world.engine.execute(world.broker, DeleteTopic("T"))
     assert world.ask(TopicsResult, GetAllTopics()).mappings == {}
 
 

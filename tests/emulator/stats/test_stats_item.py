@@ -1,7 +1,7 @@
 """A counter and its snapshots for minute, hour and day."""
 
 import pytest
-from rocketmq_testkit.emulator.stats.stats_item import EMPTY, Snapshot, StatsItem
+from rocketmq_testkit.emulator.stats.stats_item import EMPTY, StatsItem, StatsSnapshot
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
@@ -11,8 +11,8 @@ def test_nothing_is_told_before_the_first_sample() -> None:
     item = StatsItem(0, 4_000)
     item.add(6, 600, 4_000)
     assert item.snapshots(9_999) == [EMPTY, EMPTY, EMPTY]
-    assert item.snapshots(10_000) == [Snapshot(6, 0.6, 6.0), EMPTY, EMPTY]
-    assert item.snapshots(10_000, size=True)[0] == Snapshot(600, 60.0, 600.0)
+    assert item.snapshots(10_000) == [StatsSnapshot(6, 0.6, 6.0), EMPTY, EMPTY]
+    assert item.snapshots(10_000, size=True)[0] == StatsSnapshot(600, 60.0, 600.0)
 
 
 def test_a_minute_is_seven_samples() -> None:
@@ -20,9 +20,9 @@ def test_a_minute_is_seven_samples() -> None:
     item = StatsItem(0, 0)
     item.add(10, 0, 5_000)
     item.add(20, 0, 15_000)
-    assert item.snapshots(20_000)[0] == Snapshot(30, 1.5, 15.0)
-    assert item.snapshots(69_999)[0] == Snapshot(30, 0.5, 15.0)
-    assert item.snapshots(70_000)[0] == Snapshot(20, 20 / 60, 20.0)
+    assert item.snapshots(20_000)[0] == StatsSnapshot(30, 1.5, 15.0)
+    assert item.snapshots(69_999)[0] == StatsSnapshot(30, 0.5, 15.0)
+    assert item.snapshots(70_000)[0] == StatsSnapshot(20, 20 / 60, 20.0)
     assert item.snapshots(80_000)[0] == EMPTY
 
 
@@ -32,7 +32,7 @@ def test_an_hour_and_a_day(span: int, told_ms: int, gone_ms: int) -> None:
     item = StatsItem(0, 0)
     item.add(3, 0, 1)
     assert item.snapshots(told_ms - 1)[span] == EMPTY
-    assert item.snapshots(told_ms)[span] == Snapshot(3, 3000 / told_ms, 3.0)
+    assert item.snapshots(told_ms)[span] == StatsSnapshot(3, 3000 / told_ms, 3.0)
     assert item.snapshots(gone_ms - 1)[span].sum == 3
     assert item.snapshots(gone_ms)[span] == EMPTY
 
@@ -54,4 +54,4 @@ def test_what_comes_with_others_is_no_time_of_its_own() -> None:
     item = StatsItem(0, 0)
     item.add(1, 50, 0)
     item.add(3, 0, 0, times=0)
-    assert item.snapshots(10_000)[0] == Snapshot(4, 0.4, 4.0)
+    assert item.snapshots(10_000)[0] == StatsSnapshot(4, 0.4, 4.0)

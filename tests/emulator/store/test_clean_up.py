@@ -181,7 +181,7 @@ def test_queues_without_messages_are_forgotten_when_told() -> None:
     told(world)
     world.advance(60_000)
     assert (first(world, "old"), first(world, "both")) == (3, 3)
-    revive = {place: queue.first for place, queue in world.broker.store.queues.items() if queue.is_spent}
+    revive = {place: queue.first for place, queue in world.broker.store.queues.items() if queue.is_drained}
     assert revive.pop(("old", 0)) == 3
     assert {topic.partition("_")[0] for topic, _ in revive} == {"rmq"}
     world.ask(Done, CleanExpiredConsumeQueue())

@@ -14,7 +14,7 @@ def log() -> CommitLog:
     """Create a log of two segments: 120 bytes, with eight bytes kept free after them, and 10 bytes."""
     made = CommitLog(SEGMENT_BYTES, 1 << 20, lambda _: None, lambda: None)
     for data in (b"\x00" * (FULL - 4) + pack(">i", 7), pack(">i", -5) + bytes(6)):
-        made.place(len(data), 0)
+        made.reserve(len(data), 0)
         made.append(data)
     assert made.max_offset == SEGMENT_BYTES + 10
     return made
@@ -62,7 +62,7 @@ def filled(*stored: bytes, max_bytes: int = 1 << 20) -> CommitLog:
     """Create a log of records."""
     made = CommitLog(SEGMENT_BYTES, max_bytes, lambda _: None, lambda: None)
     for each in stored:
-        made.place(len(each), 0)
+        made.reserve(len(each), 0)
         made.append(each)
     return made
 
@@ -82,7 +82,7 @@ def test_a_log_parts_from_another_at_the_first_record_that_differs(
 ) -> None:
     """Two logs part at the first record that differs, or at the own end if the other log continues."""
     ours = filled(*records(*own))
-    assert ours.parts_from(filled(*records(*other))) == min(parts, ours.max_offset)
+    assert ours.common_end(filled(*records(*other))) == min(parts, ours.max_offset)
 
 
 @pytest.mark.parametrize(("last", "parts"), [(5, SEGMENT_BYTES + 80), (9, SEGMENT_BYTES + 40)])
@@ -91,4 +91,4 @@ def test_a_segment_that_the_other_log_has_deleted_counts_as_alike(last: int, par
     ours = filled(*records(1, 2, 3, 4, 5))
     other = filled(*records(1, 2, 3, 4, last, 6, 7), max_bytes=SEGMENT_BYTES + 50)
     assert other.min_offset == SEGMENT_BYTES
-    assert ours.parts_from(other) == parts
+    assert ours.common_end(other) == parts

@@ -7,7 +7,7 @@ from engine_world import World, make_world
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.kernel.random_streams import Chance
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Done
@@ -25,7 +25,7 @@ ROUND_MS = 2 * 60_000 + 1000
 
 
 def compacted(world: World, name: str = "T") -> str:
-    world.engine.ask(world.broker, CreateTopic(TopicConfig(name, 1, 1, 6), {"+cleanup.policy": "COMPACTION"}))
+    world.engine.execute(world.broker, CreateTopic(TopicConfig(name, 1, 1, 6), {"+cleanup.policy": "COMPACTION"}))
     return name
 
 
@@ -49,7 +49,7 @@ def test_a_message_needs_a_key(world: World, properties: dict[str, Any]) -> None
 def test_a_deleted_topic_is_compacted_no_more(world: World) -> None:
     """A deleted and recreated topic without the attribute accepts messages without keys."""
     compacted(world)
-    world.engine.ask(world.broker, DeleteTopic("T"))
+    world.engine.execute(world.broker, DeleteTopic("T"))
     world.send(world.topic("T"))
 
 
@@ -210,7 +210,7 @@ def test_messages_of_a_batch_without_keys_are_not_read() -> None:
     """Messages of a batch without keys are stored and take offsets, but are not read."""
     world = filled(("a", "1"))
     operation = SendMessage("PG", "T", 0, batch_body([(b"b", {})]), {}, ("10.0.0.1", 5000), world.now_ms, batch=True)
-    world.engine.ask(world.broker, operation)
+    world.engine.execute(world.broker, operation)
     world.send("T", b"2", KEYS="b")
     assert left(world) == [0, 2]
 
@@ -221,7 +221,7 @@ def test_what_was_dropped_does_not_come_back() -> None:
     world.advance(ROUND_MS)
     world.broker.crash()
     assert left(world) == [15, 16, 17, 18, 19]
-    world.engine.ask(world.broker, DeleteTopic("T"))
+    world.engine.execute(world.broker, DeleteTopic("T"))
     compacted(world)
     world.send("T", KEYS="k")
     assert left(world) == [0]
@@ -270,7 +270,7 @@ def test_who_reads_seldom_reads_the_same(steps: list[tuple[int, bool, int, bool]
 @given(st.integers(0, 1 << 64), st.text(), st.integers(1, 1000))
 def test_a_fixed_number_is_always_the_same(seed: int, name: str, bound: int) -> None:
     """A fixed random number is always the same and does not change the stream of its name."""
-    chance = Chance(seed)
+    chance = RandomStreams(seed)
     number = chance.fixed(name, bound)
     assert 0 <= number < bound
     assert chance.states() == {}

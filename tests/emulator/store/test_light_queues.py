@@ -176,8 +176,8 @@ def test_the_name_server_knows_what_was_made(world: World) -> None:
     """A light queue has a route only if an administrator creates it, which changes nothing at the broker."""
     send(world, A)
     with pytest.raises(EngineError):
-        world.engine.ask(world.engine.name_server, GetRouteInfo(A))
-    world.engine.ask(world.broker, CreateTopic(TopicConfig(A, 4, 4)))
+        world.engine.execute(world.engine.name_server, GetRouteInfo(A))
+    world.engine.execute(world.broker, CreateTopic(TopicConfig(A, 4, 4)))
     route = world.ask(RouteResult, GetRouteInfo(A), world.engine.name_server)
     assert [queue.read_queue_nums for queue in route.queues] == [4]
     assert world.ask(TopicResult, GetTopicConfig(A)).config.read_queue_nums == 1
@@ -212,7 +212,7 @@ def test_light_groups_have_one_offset(world: World) -> None:
         assert world.ask(OffsetResult, QueryConsumerOffset(group, A, queue)).offset == 1
     table = world.ask(AllOffsetsResult, GetAllConsumerOffset())
     assert (table.offsets, table.light) == ({}, {(group, A): 1})
-    world.engine.ask(world.broker, ResetOffset(group, A, 0, 0, 0))
+    world.engine.execute(world.broker, ResetOffset(group, A, 0, 0, 0))
     assert world.ask(OffsetResult, QueryConsumerOffset(group, A, 0)).offset == 1
     outcome = world.pull(A, 1, group=group).outcome
     assert isinstance(outcome, PullResult)

@@ -10,6 +10,7 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.operations.consume import PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.message_queries import MessagesResult, QueryMessage, ViewMessage
 from rocketmq_testkit.emulator.operations.offsets import (
     GetEarliestStoreTime,
     GetMaxOffset,
@@ -18,7 +19,6 @@ from rocketmq_testkit.emulator.operations.offsets import (
     SearchOffset,
     TimestampResult,
 )
-from rocketmq_testkit.emulator.operations.views import MessagesResult, QueryMessage, ViewMessage
 
 
 def test_offsets_are_dense_and_physical_offsets_grow(world: World) -> None:
@@ -116,12 +116,12 @@ def test_view_by_physical_offset(world: World) -> None:
     world.topic("A")
     world.send("A", b"one")
     result = world.send("A", b"two")
-    found = world.engine.ask(world.broker, ViewMessage(result.physical_offset))
+    found = world.engine.execute(world.broker, ViewMessage(result.physical_offset))
     assert isinstance(found, MessagesResult)
     assert records.decode(found.records[0]).body == b"two"
     for wrong in (result.physical_offset + 1, 1 << 40, -1):
         with pytest.raises(EngineError, match="can not find message by the offset"):
-            world.engine.ask(world.broker, ViewMessage(wrong))
+            world.engine.execute(world.broker, ViewMessage(wrong))
 
 
 def test_query_by_key(world: World) -> None:
@@ -133,7 +133,7 @@ def test_query_by_key(world: World) -> None:
 
     def query(key: str, most: int = 32, *, unique: bool = False) -> list[bytes]:
         operation = QueryMessage("A", key, most, 0, 2**63 - 1, unique)
-        result = world.engine.ask(world.broker, operation)
+        result = world.engine.execute(world.broker, operation)
         assert isinstance(result, MessagesResult)
         return [records.decode(record).body for record in result.records]
 

@@ -8,6 +8,7 @@ from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.groups import ConsumeStatsResult, CreateGroup, GetConsumeStats, GroupConfig
+from rocketmq_testkit.emulator.operations.message_queries import MessagesResult, QueryMessage, ViewMessage
 from rocketmq_testkit.emulator.operations.offsets import (
     GetEarliestStoreTime,
     GetMinOffset,
@@ -16,7 +17,6 @@ from rocketmq_testkit.emulator.operations.offsets import (
     TimestampResult,
     UpdateConsumerOffset,
 )
-from rocketmq_testkit.emulator.operations.views import MessagesResult, QueryMessage, ViewMessage
 from stored import stored
 
 POPS: dict[str, dict[str, object]] = {
@@ -80,7 +80,7 @@ def test_a_group_in_order_pops_the_first_that_is_held(pops: dict[str, object]) -
     """An ordered batch of deleted messages blocks its queue until it expires; then the minimum offset is read."""
     world = capped(**pops)
     world.topic("A")
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G", consume_message_orderly=True)))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G", consume_message_orderly=True)))
     fill(world, count=10)
     assert len(world.popped("A", count=2, order=True)) == 2
     fill(world)
@@ -167,11 +167,11 @@ def test_keys_of_dropped_messages_are_forgotten() -> None:
     world.topic("A")
 
     def query(key: str) -> list[bytes]:
-        result = world.engine.ask(world.broker, QueryMessage("A", key, 32, 0, 2**63 - 1, False))
+        result = world.engine.execute(world.broker, QueryMessage("A", key, 32, 0, 2**63 - 1, False))
         assert isinstance(result, MessagesResult)
         return result.records
 
-    places = world.broker.views.index._places
+    places = world.broker.message_queries.index._positions
     sizes = []
     for number in range(400):
         world.send("A", BODY, KEYS=f"k{number}")
@@ -206,9 +206,9 @@ def test_statistics_of_a_group_count_from_where_it_is() -> None:
     """The stats show the committed offset of a group even if it is below the minimum offset."""
     world = capped()
     world.topic("A")
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G")))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))
     fill(world, count=10)
-    world.engine.ask(world.broker, UpdateConsumerOffset("G", "A", 0, 5))
+    world.engine.execute(world.broker, UpdateConsumerOffset("G", "A", 0, 5))
     fill(world)
     (queue,) = world.ask(ConsumeStatsResult, GetConsumeStats("G", "A")).offsets.values()
     assert (queue.consumer_offset, queue.broker_offset) == (5, 210)

@@ -17,13 +17,13 @@ from rocketmq_testkit.emulator.operations.groups import (
 )
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.topics import DeleteTopic
-from rocketmq_testkit.emulator.topic.topic_group_index import NameIndex
+from rocketmq_testkit.emulator.topic.topic_group_index import TopicGroupIndex
 
 
 def beat(world: World, channel: DirectChannel, client: str, groups: dict[str, str], producers: list[str]) -> None:
     """Send a client's heartbeat with consumer groups (each with a topic) and producer groups."""
     consumers = [ConsumerData(group, subscriptions=[build_subscription(topic, "*")]) for group, topic in groups.items()]
-    world.engine.ask(world.broker, Heartbeat(client, producers, consumers), channel)
+    world.engine.execute(world.broker, Heartbeat(client, producers, consumers), channel)
 
 
 def groups_of(world: World, topic: str) -> list[str]:
@@ -46,7 +46,7 @@ def test_a_closed_connection_leaves_its_groups_and_no_others(world: World) -> No
     assert {name: list(members) for name, members in clients.producers.items()} == {"P": ["other"], "Q": ["other"]}
     assert (clients.is_consumer("G", "a"), clients.is_consumer("G", "b")) == (False, True)
     assert (clients.producer_channel("a"), clients.producer_channel("b")) == (None, other)
-    assert clients.available_channel("P") is other
+    assert clients.next_producer_channel("P") is other
 
 
 def test_a_client_is_there_as_long_as_one_of_its_connections(world: World) -> None:
@@ -57,14 +57,14 @@ def test_a_client_is_there_as_long_as_one_of_its_connections(world: World) -> No
         beat(world, channel, "a", {"G": "T"}, ["P"])
     clients = world.broker.clients
 
-    world.engine.ask(world.broker, UnregisterClient("a", "P", "G"), one)
+    world.engine.execute(world.broker, UnregisterClient("a", "P", "G"), one)
     assert clients.is_consumer("G", "a")
     assert clients.producer_channel("a") is other
 
-    world.engine.ask(world.broker, UnregisterClient("a", "P", "G"), other)
+    world.engine.execute(world.broker, UnregisterClient("a", "P", "G"), other)
     assert not clients.is_consumer("G", "a")
     assert clients.producer_channel("a") is None
-    assert clients.available_channel("P") is None
+    assert clients.next_producer_channel("P") is None
 
 
 def test_a_connection_that_calls_itself_otherwise_is_another_client(world: World) -> None:
@@ -101,21 +101,21 @@ def test_who_deletes_a_topic_or_a_group_forgets_its_offsets_only(world: World) -
     """Deleting a topic deletes its offsets of all groups, deleting a group those of all topics; others stay."""
     names = [(group, topic) for group in ("G", "H", "I") for topic in ("T", "U", "V")]
     for group in ("G", "H", "I"):
-        world.engine.ask(world.broker, CreateGroup(GroupConfig(group)))
+        world.engine.execute(world.broker, CreateGroup(GroupConfig(group)))
     for topic in ("T", "U", "V"):
         world.topic(topic)
     for group, topic in names:
-        world.engine.ask(world.broker, UpdateConsumerOffset(group, topic, 0, 7))
-        world.broker.offsets.note_pull(group, topic, 0, 9)
+        world.engine.execute(world.broker, UpdateConsumerOffset(group, topic, 0, 7))
+        world.broker.offsets.set_pull_offset(group, topic, 0, 9)
         world.broker.offsets.reset(group, topic, 0, 3)
 
-    world.engine.ask(world.broker, DeleteTopic("U"))
-    world.engine.ask(world.broker, DeleteGroup("H", True))
+    world.engine.execute(world.broker, DeleteTopic("U"))
+    world.engine.execute(world.broker, DeleteGroup("H", True))
 
     offsets = world.broker.offsets
     left = [(group, topic) for group, topic in names if offsets.query(group, topic, 0) != -1]
     assert left == [("G", "T"), ("G", "V"), ("I", "T"), ("I", "V")]
-    assert [name for name in names if offsets.pulled(*name, 0) != -1] == left
+    assert [name for name in names if offsets.pull_offset(*name, 0) != -1] == left
     assert [name for name in names if offsets.pending_reset(*name, 0) is not None] == left
     assert world.ask(TopicListResult, QueryTopicsOfGroup("I")).topics == ["T", "V"]
     assert groups_of(world, "V") == ["G", "I"]
@@ -124,7 +124,7 @@ def test_who_deletes_a_topic_or_a_group_forgets_its_offsets_only(world: World) -
 def test_an_index_knows_what_was_added_and_not_taken_away() -> None:
     """After any additions and removals an index returns the remaining entries by topic and group, in order."""
     draw = random.Random(5)
-    index: NameIndex[tuple[str, str, int]] = NameIndex()
+    index: TopicGroupIndex[tuple[str, str, int]] = TopicGroupIndex()
     known: dict[tuple[str, str, int], None] = {}
     for _ in range(3_000):
         entry = (draw.choice("abc"), draw.choice("xyz"), draw.randrange(3))

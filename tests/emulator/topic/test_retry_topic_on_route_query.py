@@ -16,8 +16,8 @@ def engine_with(*, key: bool) -> Engine:
 def test_a_route_query_creates_the_retry_topic_on_all_masters() -> None:
     """A route query creates the retry topic on all masters, each with the group's number of retry queues."""
     engine = engine_with(key=True)
-    engine.ask(engine.brokers[1], CreateGroup(GroupConfig("g", retry_queue_nums=3)))
-    route = engine.ask(engine.name_server, GetRouteInfo("%RETRY%g"))
+    engine.execute(engine.brokers[1], CreateGroup(GroupConfig("g", retry_queue_nums=3)))
+    route = engine.execute(engine.name_server, GetRouteInfo("%RETRY%g"))
     assert isinstance(route, RouteResult)
     assert [(queue.broker_name, queue.read_queue_nums) for queue in route.queues] == [("broker-a", 1), ("broker-b", 3)]
     assert "g" not in engine.brokers[0].groups.table
@@ -38,5 +38,5 @@ def test_other_route_queries_create_nothing(key: bool, topic: str) -> None:
     """Without the key, or for another name than the retry topic of a legal group, no topic is created."""
     engine = engine_with(key=key)
     with pytest.raises(EngineError, match="No topic route info"):
-        engine.ask(engine.name_server, GetRouteInfo(topic))
+        engine.execute(engine.name_server, GetRouteInfo(topic))
     assert all(topic not in broker.topics.table for broker in engine.brokers)

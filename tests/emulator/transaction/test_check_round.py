@@ -17,30 +17,34 @@ def op(offset: int, *halves: int, tag: str = "d") -> Record:
 
 def test_an_op_message_is_done_when_the_walk_has_passed_all_that_it_names() -> None:
     """An op message is done once the round has passed all its half messages; later ones wait for it."""
-    this = CheckRound(0, 10, 5)
-    this.take_in(op(5, 10, 12))
-    this.take_in(op(6, 11))
+    check_round = CheckRound(0, 10, 5)
+    check_round.add_op_message(op(5, 10, 12))
+    check_round.add_op_message(op(6, 11))
     seen = []
     for position in (10, 11, 12):
-        this.position = position
-        this.pass_decided()
-        seen.append(this.op_end())
+        check_round.position = position
+        check_round.skip_decided()
+        seen.append(check_round.op_end())
     assert seen == [5, 5, 7]
-    assert (this.decided, this.open_ops) == ({}, {})
+    assert (check_round.decided, check_round.open_ops) == ({}, {})
 
 
 def test_what_lies_before_the_committed_offset_is_done() -> None:
     """An op message with only half offsets before the committed one, or with another tag, is done at once."""
-    this = CheckRound(0, 10, 5)
-    this.take_in(op(5, 8, 9))
-    this.take_in(op(6, 11, tag="x"))
-    this.take_in(op(7, 9, 10))
-    assert (this.op_end(), this.decided) == (7, {10: 7})
+    check_round = CheckRound(0, 10, 5)
+    check_round.add_op_message(op(5, 8, 9))
+    check_round.add_op_message(op(6, 11, tag="x"))
+    check_round.add_op_message(op(7, 9, 10))
+    assert (check_round.op_end(), check_round.decided) == (7, {10: 7})
 
 
 def test_a_decision_is_told_once() -> None:
     """A decision is returned once, and then its op message is done."""
-    this = CheckRound(0, 10, 5)
-    this.take_in(op(5, 10))
-    assert (this.take_decision(11), this.take_decision(10), this.take_decision(10)) == (False, True, False)
-    assert this.op_end() == 6
+    check_round = CheckRound(0, 10, 5)
+    check_round.add_op_message(op(5, 10))
+    assert (check_round.take_decision(11), check_round.take_decision(10), check_round.take_decision(10)) == (
+        False,
+        True,
+        False,
+    )
+    assert check_round.op_end() == 6

@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode, offset_message_id
-from rocketmq_testkit.emulator.operations.base import NO_ANSWER, Done, Result
+from rocketmq_testkit.emulator.operations.base import NO_RESPONSE, Done, Result
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
 from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog, UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.send import EndTransaction, ResumeCheckHalfMessage, SendMessage, SendResult
@@ -31,7 +31,7 @@ def half(world: World, body: bytes = b"t", **properties: str) -> SendResult:
 
 
 def end(world: World, sent: SendResult, how: int, *, group: str = "PG", checked: bool = False) -> Result:
-    return world.engine.ask(
+    return world.engine.execute(
         world.broker, EndTransaction(group, sent.queue_offset, sent.physical_offset, how, checked, sent.msg_id)
     )
 
@@ -47,7 +47,7 @@ def questions(channel: DirectChannel) -> list[CheckTransactionState]:
 
 
 def answer(world: World, question: CheckTransactionState, how: int) -> Result:
-    return world.engine.ask(
+    return world.engine.execute(
         world.broker,
         EndTransaction("PG", question.tran_state_table_offset, question.commit_log_offset, how, True, question.msg_id),
     )
@@ -153,13 +153,13 @@ def test_a_second_commit_stores_a_second_copy(world: World, first: int) -> None:
 
 def test_unknown_gets_no_answer(world: World) -> None:
     """An end with state unknown gets no response and changes nothing."""
-    assert end(world, half(world), 0) is NO_ANSWER
+    assert end(world, half(world), 0) is NO_RESPONSE
     assert stored(world, "T", 1) == []
 
 
 def refusal(world: World, operation: EndTransaction) -> tuple[ResponseCode, str | None]:
     with pytest.raises(EngineError) as caught:
-        world.engine.ask(world.broker, operation)
+        world.engine.execute(world.broker, operation)
     return caught.value.code, caught.value.remark
 
 
@@ -293,7 +293,7 @@ def test_what_was_given_up_is_asked_for_again(world: World) -> None:
     assert [record.body for record in stored(world, "T", 1)] == [b"t"]
     for nothing in (None, "7F00", offset_message_id(aside.store_host, aside.physical_offset + 1)):
         with pytest.raises(EngineError, match="Exception was thrown when putting message back"):
-            world.engine.ask(world.broker, ResumeCheckHalfMessage(nothing))
+            world.engine.execute(world.broker, ResumeCheckHalfMessage(nothing))
 
 
 def test_the_question(world: World) -> None:
@@ -395,7 +395,7 @@ def test_a_young_message_ends_the_round(world: World) -> None:
     world.advance(2500)
     half(world, b"young")
     operation = SendMessage("PG", "T", 0, b"old", {"TRAN_MSG": "true", "PGROUP": "PG"}, ("10.0.0.1", 5000), START_MS)
-    world.engine.ask(world.broker, operation)
+    world.engine.execute(world.broker, operation)
     world.advance(500)
     assert questions(channel) == []
     world.advance(3000)
@@ -425,7 +425,7 @@ def test_messages_born_in_the_future_are_checked(world: World) -> None:
     world.topic("T")
     ahead = world.now_ms + 60_000
     operation = SendMessage("PG", "T", 0, b"t", {"TRAN_MSG": "true", "PGROUP": "PG"}, ("10.0.0.1", 5000), ahead)
-    world.engine.ask(world.broker, operation)
+    world.engine.execute(world.broker, operation)
     world.advance(3000)
     assert len(questions(channel)) == 1
 
@@ -436,7 +436,7 @@ def test_messages_older_than_the_store_keeps_are_given_up(world: World) -> None:
     world.topic("T")
     old = world.now_ms - 73 * 3_600_000
     operation = SendMessage("PG", "T", 0, b"t", {"TRAN_MSG": "true", "PGROUP": "PG"}, ("10.0.0.1", 5000), old)
-    world.engine.ask(world.broker, operation)
+    world.engine.execute(world.broker, operation)
     world.advance(3000)
     assert questions(channel) == []
     assert len(stored(world, GAVE_UP)) == 1

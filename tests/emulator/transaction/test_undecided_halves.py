@@ -18,7 +18,7 @@ def test_a_half_message_that_was_put_back_is_undecided_once() -> None:
     world.advance(7000)
     checks = world.broker.checks
     assert [decode(each).body for each in checks.undecided()] == [b"first", b"second"]
-    world.engine.ask(
+    world.engine.execute(
         world.broker,
         EndTransaction("PG", first.queue_offset, first.physical_offset, COMMIT, False, first.msg_id),
     )

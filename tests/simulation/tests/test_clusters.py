@@ -100,7 +100,7 @@ def test_senders_go_to_a_broker_that_runs() -> None:
 def _forgets_a_record(cluster: Cluster) -> None:
     log = cluster.slaves[0].broker.store
     last = max(position for position, _ in log.log.records_from(0))
-    log.give_up(last)
+    log.truncate(last)
 
 
 def _commits_by_itself(cluster: Cluster) -> None:
@@ -109,7 +109,7 @@ def _commits_by_itself(cluster: Cluster) -> None:
 
 def _takes_a_message(cluster: Cluster) -> None:
     slave = cluster.slaves[0].broker
-    slave.store.follows = False
+    slave.store.is_slave = False
     slave.config.broker_role = "ASYNC_MASTER"
 
 

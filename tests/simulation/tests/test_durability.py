@@ -99,7 +99,7 @@ def test_other_wrongs_are_found() -> None:
     with pytest.raises(Violation, match="never had as many"):
         master.judge()
     master.broker.offsets.commit("one", topic, 0, 1)
-    master.engine.ask(master.broker, SendMessage("P", topic, 0, b"m2", {}, ("10.0.0.1", 1), master.now))
+    master.engine.execute(master.broker, SendMessage("P", topic, 0, b"m2", {}, ("10.0.0.1", 1), master.now))
     with pytest.raises(Violation, match="ends at 2, it has 1"):
         master.judge()
 

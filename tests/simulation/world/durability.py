@@ -100,9 +100,9 @@ class Master:
         self._handles: list[tuple[str, AckMessage]] = []
         self._stopped_ms = 0
         for topic, queues in TOPICS.items():
-            engine.ask(broker, CreateTopic(TopicConfig(topic, queues, queues)))
+            engine.execute(broker, CreateTopic(TopicConfig(topic, queues, queues)))
         for group in (*GROUPS, TAKERS):
-            engine.ask(broker, CreateGroup(GroupConfig(group)))
+            engine.execute(broker, CreateGroup(GroupConfig(group)))
 
     @property
     def now(self) -> int:
@@ -175,7 +175,7 @@ class Master:
         """Commit the position up to which a group has read."""
         cursor = self._cursors.get((group, (topic, queue_id)))
         if cursor is not None and self.broker.running:
-            self.engine.ask(self.broker, UpdateConsumerOffset(group, topic, queue_id, cursor))
+            self.engine.execute(self.broker, UpdateConsumerOffset(group, topic, queue_id, cursor))
 
     def pop(self, topic: str, count: int) -> int:
         """Pop messages; return their number."""

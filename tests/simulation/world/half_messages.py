@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, Effect
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import Record, decode
-from rocketmq_testkit.emulator.operations.base import NoAnswer
+from rocketmq_testkit.emulator.operations.base import NoResponse
 from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage, SendResult
 from simulated_client import Client
 
@@ -112,7 +112,7 @@ class HalfMessages:
             if isinstance(outcome, EngineError):
                 code = outcome.code.name
             else:
-                code = "NO_ANSWER" if isinstance(outcome, NoAnswer) else "SUCCESS"
+                code = "NO_ANSWER" if isinstance(outcome, NoResponse) else "SUCCESS"
             self._session.see(
                 obs.Ended(
                     self._session.now_ms,

@@ -22,7 +22,7 @@ from rocketmq_testkit.emulator.operations.consume import (
 )
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 if TYPE_CHECKING:
     from troubled_requests import TroubledRequests
@@ -65,7 +65,7 @@ class PatientProducer:
             ("10.0.0.1", 5000),
             requests.now_ms,
         )
-        requests.ask("producer", broker, Pool.SEND, "send", send, on_answer, message_id)
+        requests.ask("producer", broker, BrokerPool.SEND, "send", send, on_answer, message_id)
 
 
 class PatientPuller:
@@ -81,7 +81,7 @@ class PatientPuller:
         """Send the next pull."""
         pull = PullMessage(PULLERS, TOPIC, self._queue_id, self._offset, 8, FLAGS, 0, 15_000, 0, "*", "TAG")
         name = f"puller {self._queue_id}"
-        self._requests.ask(name, self._broker, Pool.PULL, "pull", pull, self._answered)
+        self._requests.ask(name, self._broker, BrokerPool.PULL, "pull", pull, self._answered)
 
     def _answered(self, code: str, result: object) -> None:
         requests = self._requests
@@ -105,7 +105,7 @@ class PatientTaker:
         """Send the next pop."""
         now = self._requests.now_ms
         pop = PopMessage(TAKERS, TOPIC, -1, 8, INVISIBLE_MS, 5_000, now, 0, "TAG", "*")
-        self._requests.ask("taker", self._broker, Pool.PULL, "pop", pop, self._answered)
+        self._requests.ask("taker", self._broker, BrokerPool.PULL, "pop", pop, self._answered)
 
     def _answered(self, code: str, result: object) -> None:
         requests = self._requests
@@ -125,7 +125,7 @@ class PatientTaker:
                 requests.later(PAUSE_MS, lambda: self._acknowledge(message_id, ack, until_ms))
 
         name = f"taker of {ack.extra_info}"
-        requests.ask(name, self._broker, Pool.ACK, "ack", ack, on_answer, message_id)
+        requests.ask(name, self._broker, BrokerPool.ACK, "ack", ack, on_answer, message_id)
 
     def _ack_of(self, popped: PopResult, message: PoppedMessage) -> AckMessage:
         digit = message.topic_digit

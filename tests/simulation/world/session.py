@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import observations as obs
 from half_messages import half_stored
-from rocketmq_testkit.emulator.assembly.listeners import Arrival
+from rocketmq_testkit.emulator.assembly.listeners import ArrivalListener
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.filter.message_filter import build_subscription
@@ -182,12 +182,12 @@ class Session:
 
     def create_topic(self, name: str, queues: int) -> None:
         """Create a topic."""
-        self.engine.ask(self.broker, CreateTopic(TopicConfig(name, queues, queues)))
+        self.engine.execute(self.broker, CreateTopic(TopicConfig(name, queues, queues)))
 
     def limit(self, group: str, retries: int) -> None:
         """Set the retry limit of a group, for send-backs without their own limit."""
         self._limits[group] = retries
-        self.engine.ask(self.broker, CreateGroup(GroupConfig(group, retry_max_times=retries)))
+        self.engine.execute(self.broker, CreateGroup(GroupConfig(group, retry_max_times=retries)))
 
     def send(
         self,
@@ -560,7 +560,7 @@ class Session:
 
         self.ask(client, offset_operations.QueryConsumerOffset(client.group, topic, queue_id), on_offset)
         low, high = (
-            self.engine.ask(self.broker, kind(topic, queue_id))
+            self.engine.execute(self.broker, kind(topic, queue_id))
             for kind in (offset_operations.GetMinOffset, offset_operations.GetMaxOffset)
         )
         assert isinstance(low, offset_operations.OffsetResult)
@@ -593,7 +593,7 @@ class Session:
 
     def listen(self) -> None:
         """Observe messages stored from now on; a restarted broker has lost its listeners."""
-        self.broker.store.arrivals.insert(0, Arrival(self._stored))
+        self.broker.store.arrivals.insert(0, ArrivalListener(self._stored))
 
     def drained(self) -> None:
         """Report that all groups consumed until no message was left."""

@@ -162,7 +162,7 @@ class Slave:
     def delete_files(self) -> None:
         """Request the deletion of expired files."""
         if self.broker.running:
-            self._engine.ask(self.broker, DeleteExpiredCommitLog())
+            self._engine.execute(self.broker, DeleteExpiredCommitLog())
             self._files.told(Told(self._engine.scheduler.now_ms))
 
     def look_at_files(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from observations import Observation, OffsetsSeen, Place, RangesSeen
 from rocketmq_testkit.emulator.cluster.broker import Broker
-from rocketmq_testkit.emulator.group.offset_table import Offsets
+from rocketmq_testkit.emulator.group.offset_table import OffsetTable
 
 
 class Snapshots:
@@ -29,7 +29,7 @@ class Snapshots:
             if ranges := tuple(self._changed_ranges(broker)):
                 yield RangesSeen(now, ranges)
 
-    def _changed_offsets(self, offsets: Offsets) -> Iterator[tuple[str, Place, int]]:
+    def _changed_offsets(self, offsets: OffsetTable) -> Iterator[tuple[str, Place, int]]:
         same = True
         for key, before in self._offsets.items():
             group, (topic, queue_id) = key

@@ -66,9 +66,9 @@ class TroubledBrokers:
         self._producer = PatientProducer(self._requests, self.engine.brokers)
         self._sent = 0
         for broker in self.engine.brokers:
-            self.engine.ask(broker, CreateTopic(TopicConfig(TOPIC, QUEUES, QUEUES)))
+            self.engine.execute(broker, CreateTopic(TopicConfig(TOPIC, QUEUES, QUEUES)))
             for group in (PULLERS, TAKERS):
-                self.engine.ask(broker, CreateGroup(GroupConfig(group)))
+                self.engine.execute(broker, CreateGroup(GroupConfig(group)))
             self._requests.listen(broker)
             for queue_id in range(QUEUES):
                 PatientPuller(self._requests, broker, queue_id).go_on()
@@ -104,7 +104,7 @@ class TroubledBrokers:
         if not broker.running:
             self.engine.start(broker)
             self._requests.listen(broker)
-        self.engine.ask(broker, UpdateBrokerConfig(self._healthy | KEYS.get(trouble, {})))
+        self.engine.execute(broker, UpdateBrokerConfig(self._healthy | KEYS.get(trouble, {})))
         if trouble == "down":
             self.engine.stop(broker, kill=kill)
             self._requests.hang_up(broker)

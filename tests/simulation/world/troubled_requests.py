@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from accepted_messages import Answered, Appeared, Asked, Event
 from patient_clients import FOUND_NOTHING, TOPIC, Answer
-from rocketmq_testkit.emulator.assembly.listeners import Arrival
+from rocketmq_testkit.emulator.assembly.listeners import ArrivalListener
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.gate import Outcome
@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.consume import PopResult, PullResult
-from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 VERSION = 0
 """Version of the clients."""
@@ -66,7 +66,7 @@ class TroubledRequests:
         self,
         client: str,
         broker: Broker,
-        pool: Pool,
+        pool: BrokerPool,
         kind: str,
         operation: Operation,
         on_answer: Answer,
@@ -87,7 +87,7 @@ class TroubledRequests:
         self._open[call] = broker
         timer = self.engine.scheduler.call_later(TIMEOUT_MS[kind], lambda: call.over(None), "patience")
         self.see(Asked(self.now_ms, number, client, broker.name, kind, message_id))
-        if broker.running and broker.request_pools.on:
+        if broker.running and broker.request_pools.is_active:
             broker.request_pools.enter(pool, call, operation, VERSION)
         else:
             self.engine.gate.submit(broker, call, operation)
@@ -106,7 +106,7 @@ class TroubledRequests:
                 assert record is not None
                 self.see(Appeared(self.now_ms, broker.name, decode(record).body.decode()))
 
-        broker.store.arrivals.insert(0, Arrival(stored))
+        broker.store.arrivals.insert(0, ArrivalListener(stored))
 
 
 def _code_of(outcome: Outcome | None) -> str:

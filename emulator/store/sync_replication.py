@@ -19,7 +19,7 @@ from .message_store import MessageStore
 SYNC_MASTER = "SYNC_MASTER"
 
 
-class Acknowledgements:
+class SyncReplication:
     """Responses of one run of a master that wait until enough brokers have the stored message."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, complete: Complete) -> None:
@@ -29,7 +29,7 @@ class Acknowledgements:
         self._complete = complete
         self._waiting: dict[Call, tuple[Operation, Result, Timer]] = {}
 
-    def of(self, call: Call, operation: SendMessage, result: SendResult) -> SendResult | Parked:
+    def wait_for_send(self, call: Call, operation: SendMessage, result: SendResult) -> SendResult | Parked:
         """Return the response to a send, at once or when `inSyncReplicas` brokers have the message.
 
         The master counts as one of them.
@@ -46,10 +46,10 @@ class Acknowledgements:
             result = replace(result, code=ResponseCode.FLUSH_DISK_TIMEOUT)
         if not waits:
             return result
-        in_vain = replace(result, code=ResponseCode.FLUSH_SLAVE_TIMEOUT)
-        return self._wait(call, operation, result, in_vain, owner=operation.topic)
+        timeout_result = replace(result, code=ResponseCode.FLUSH_SLAVE_TIMEOUT)
+        return self._wait(call, operation, result, timeout_result, owner=operation.topic)
 
-    def after(self, call: Call, operation: Operation, result: Result) -> Result | Parked:
+    def wait_for_append(self, call: Call, operation: Operation, result: Result) -> Result | Parked:
         """Return the response to an operation that stores its own message.
 
         It waits as a send does, but its response does not show a timeout. Source: DefaultMessageStore.waitForPutResult
@@ -62,16 +62,18 @@ class Acknowledgements:
         """True if a message stored now has to wait for slaves."""
         return self._config.broker_role == SYNC_MASTER and not self._enough
 
-    def _wait(self, call: Call, operation: Operation, result: Result, in_vain: Result, *, owner: str = "") -> Parked:
-        def give_up() -> None:
+    def _wait(
+        self, call: Call, operation: Operation, result: Result, timeout_result: Result, *, owner: str = ""
+    ) -> Parked:
+        def on_timeout() -> None:
             del self._waiting[call]
-            self._complete(call, operation, in_vain)
+            self._complete(call, operation, timeout_result)
 
-        timer = self._scheduler.call_later(self._config.slave_timeout, give_up, "slave acknowledgement", owner)
+        timer = self._scheduler.call_later(self._config.slave_timeout, on_timeout, "slave acknowledgement", owner)
         self._waiting[call] = (operation, result, timer)
         return PARKED
 
-    def slave_has_all(self) -> None:
+    def slave_caught_up(self) -> None:
         """Handle a slave that has caught up with the master."""
         if self._enough:
             for call in list(self._waiting):
@@ -88,4 +90,4 @@ class Acknowledgements:
 
     @property
     def _enough(self) -> bool:
-        return 1 + len(self._store.followers) >= self._config.in_sync_replicas
+        return 1 + len(self._store.slave_stores) >= self._config.in_sync_replicas
