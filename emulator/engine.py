@@ -8,6 +8,7 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from .client.deliveries import Deliveries
 from .cluster.broker import MASTER_ID, Broker
 from .cluster.name_server import NameServer
 from .cluster.replica import Replica
@@ -106,7 +107,9 @@ class Engine:
         self.random_streams = RandomStreams(state.seed, state.streams) if seed is None else RandomStreams(seed)
         self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
         callbacks = callbacks or Callbacks()
-        self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms)
+        self.deliveries = Deliveries(self.scheduler, self.broker)
+        listeners = self.deliveries.listeners()
+        self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
         self.brokers: list[Broker] = []
         self.name_server = NameServer(
             config=namesrv or state.namesrv,
@@ -124,6 +127,7 @@ class Engine:
                 random_streams=self.random_streams,
                 gate=self.gate,
                 name_server=self.name_server,
+                deliveries=self.deliveries,
                 on_configured=callbacks.on_configured,
                 state=left,
             )

@@ -1,4 +1,4 @@
-"""Connected clients: registrations and heartbeats, requests to clients, queue locks, queue assignments.
+"""Connected clients: registrations and heartbeats, deliveries, requests to clients, queue locks, queue assignments.
 
-It must not know how messages are sent or consumed, nor how an effect reaches a client.
+It must not know the rules of sends, pulls and pops, nor how an effect reaches a client.
 """

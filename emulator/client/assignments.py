@@ -13,11 +13,11 @@ from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import names
 from ..operations.base import Done
-from ..operations.clients import MessageQueue
+from ..operations.clients import BROADCASTING, MessageQueue
 from ..operations.groups import AssignmentResult, MessageRequestMode, QueryAssignment, SetMessageRequestMode
 from ..operations.tools import GetAllMessageRequestMode, MessageRequestModesResult
 from ..topic.topic_table import TopicTable
-from .client_registry import BROADCASTING, ClientRegistry
+from .client_registry import ClientRegistry
 
 RequestModes = dict[tuple[str, str], SetMessageRequestMode]
 """Message request modes by topic and group."""

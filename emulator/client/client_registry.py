@@ -17,18 +17,24 @@ from ..group.group_table import GroupTable
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
 from ..message import names
-from ..operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from ..operations.clients import (
+    ACTIVELY,
+    BROADCASTING,
+    CLUSTERING,
+    PASSIVELY,
+    ConsumerData,
+    Heartbeat,
+    SubscriptionData,
+)
 from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, TopicTable
 from .client_index import ClientIndex
+from .consumer_kind import ConsumerKind, kind_of
 
 SCAN_PERIOD_MS = 10_000
 """The interval of upstream's scan for expired channels (ClientHousekeepingService)."""
 PRODUCER_EXPIRED_MS = 120_000
 FIRST_LATE_NOTICE_MS, LATE_NOTICE_PERIOD_MS = 30_000, 15_000
 """The first time and the period of upstream's delayed notifications (DefaultConsumerIdsChangeListener)."""
-BROADCASTING = "BROADCASTING"
-ACTIVELY = "CONSUME_ACTIVELY"
-"""The consume type of pull consumers."""
 
 
 @value
@@ -50,11 +56,16 @@ class ConsumerGroup:
     """A consumer group as of its last heartbeat; a heartbeat of any member overwrites its modes."""
 
     name: str
-    consume_type: str = "CONSUME_PASSIVELY"
-    message_model: str = "CLUSTERING"
+    consume_type: str = PASSIVELY
+    message_model: str = CLUSTERING
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
     members: dict[str, Member] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> ConsumerKind:
+        """The kind of consumers in the group."""
+        return kind_of(self.consume_type, self.message_model)
 
     def client_ids(self) -> list[str]:
         """Return the client ids in the order of joining, one per connection."""
@@ -273,6 +284,20 @@ class ClientRegistry:
     def is_consumer(self, group: str, client_id: str) -> bool:
         """True if a client is registered as a consumer of a group."""
         return self._index.is_consumer(group, client_id)
+
+    def connected_consumer(self, group: str, channel_id: str) -> Member | None:
+        """Return the member of a consumer group with this channel; None if there is none, or if it is disconnected."""
+        state = self.consumers.get(group)
+        member = None if state is None else state.members.get(channel_id)
+        return member if member is not None and member.channel.active else None
+
+    def connected_producer(self, channel_id: str) -> Member | None:
+        """Return a producer with this channel, in any group; None if there is none, or if it is disconnected."""
+        for group in self._index.producer_groups(channel_id):
+            member = self.producers[group][channel_id]
+            if member.channel.active:
+                return member
+        return None
 
     def extend_leases(self, ms: int) -> None:
         """Extend all registrations by `ms` before a clock jump, during which clients cannot send heartbeats."""

@@ -17,6 +17,7 @@ from ..auth import room as auth_room
 from ..auth.user_table import UserTable
 from ..client import room as client_room
 from ..client.assignments import RequestModes
+from ..client.deliveries import Deliveries
 from ..config import BrokerConfig, EmulationConfig
 from ..gate.gate import Call, Channel, Gate, Handlers
 from ..group import room as group_room
@@ -58,7 +59,7 @@ class Broker:
     `on_configured` is called after its configuration keys have changed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of an engine that all its brokers share
         self,
         *,
         config: BrokerConfig,
@@ -67,6 +68,7 @@ class Broker:
         random_streams: RandomStreams,
         gate: Gate,
         name_server: NameServer,
+        deliveries: Deliveries,
         on_configured: Callable[[], None],
         state: BrokerState | None = None,
     ) -> None:
@@ -76,6 +78,7 @@ class Broker:
         self._scheduler = scheduler
         self._gate = gate
         self._name_server = name_server
+        self._deliveries = deliveries
         self._on_configured = on_configured
         self.store_host = ("127.0.0.1", 10911)
         self._emulation = emulation
@@ -163,6 +166,7 @@ class Broker:
             request_pools=overload.request_pools,
             recall=schedule.recall,
             client=client,
+            half_stored=partial(self._deliveries.half_stored, self.name),
         )
         pull = pull_room.build(context, tables, client.clients)
         pop = pop_room.build(context, tables, records=self.pop_records, clients=client.clients, reader=pull.reader)

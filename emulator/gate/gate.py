@@ -8,6 +8,7 @@ completes it later through `complete`.
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,6 +21,8 @@ from .journal import Journal
 from .raw_request import RawRequest, Rejection
 
 Outcome = Result | EngineError
+GRPC_CHANNEL = "grpc:"
+"""Prefix of the channel ids of gRPC clients, for which the proxy sends requests."""
 
 
 class Channel(Protocol):
@@ -76,6 +79,24 @@ class Node(Protocol):
         """The handler of each type of operation that the node supports."""
 
 
+OutcomeListener = Callable[[Node, Call, Any, Outcome | None], None]
+"""Called with node, call, operation and outcome, before the client gets the outcome; None for a parked request."""
+EffectListener = Callable[[Node, Channel, Any], None]
+"""Called with node, channel and effect, before the client gets the effect."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateListeners:
+    """Listeners for the requests and effects of certain classes. They submit no requests themselves."""
+
+    outcomes: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
+    """By class of operation: for requests that were carried out, also without success, or parked."""
+    refusals: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
+    """By class of operation: for requests that were refused before a service carried them out."""
+    effects: Mapping[type[Effect], EffectListener] = field(default_factory=dict)
+    """By class of effect."""
+
+
 class Gate:
     """Carries out operations, replies with their outcomes, and writes both to the journal."""
 
@@ -85,7 +106,11 @@ class Gate:
         journal: Journal,
         report_bug: Callable[[BaseException], None],
         ahead_ms: Callable[[], int] = lambda: 0,
+        *,
+        listeners: GateListeners | None = None,
     ) -> None:
+        listeners = listeners or GateListeners()
+        self._outcomes, self._refusals, self._effects = listeners.outcomes, listeners.refusals, listeners.effects
         self._scheduler = scheduler
         self._journal = journal
         self._report_bug = report_bug
@@ -144,6 +169,8 @@ class Gate:
         """Send an effect to a client and write it to the journal, unless the connection is closed."""
         if channel.active:
             self._journal.pushed(self._scheduler.now_ms, node.name, channel, effect)
+            if effect.__class__ in self._effects:
+                self._effects[effect.__class__](node, channel, effect)
             channel.push(effect)
 
     def run_after_reply(self, action: Callable[[], None]) -> None:
@@ -165,10 +192,11 @@ class Gate:
                 self._drain_deferred()
 
     def _execute(self, node: Node, call: Call, operation: Operation) -> None:
-        handler = node.handlers.get(type(operation))
+        kind = operation.__class__
+        handler = node.handlers.get(kind)
         outcome: Result | Parked | EngineError
         if handler is None:
-            name = type(operation).__name__
+            name = kind.__name__
             outcome = EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f"{name} is not supported by {node.name}")
         else:
             try:
@@ -181,17 +209,26 @@ class Gate:
                 outcome = EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
         if isinstance(outcome, Parked):
             self._journal.parked(self._scheduler.now_ms, node.name, call, operation)
+            if kind in self._outcomes:
+                self._outcomes[kind](node, call, operation, None)
             return
+        # As `_answer` has it, without its call for each request.
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
+        if kind in self._outcomes:
+            self._outcomes[kind](node, call, operation, outcome)
         call.reply(outcome)
 
     def _answer(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
+        if operation.__class__ in self._outcomes:
+            self._outcomes[operation.__class__](node, call, operation, outcome)
         call.reply(outcome)
 
     def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         client, label = call.channel.channel_id, call.label
         self._journal.refused(self._scheduler.now_ms, node.name, client, label, request=operation, outcome=refusal)
+        if operation.__class__ in self._refusals:
+            self._refusals[operation.__class__](node, call, operation, refusal)
         call.reply(refusal)
 
     def _drain_deferred(self) -> None:

@@ -6,6 +6,15 @@ from typing import NamedTuple
 from ..kernel.value_class import value
 from .base import Operation, Result
 
+PASSIVELY = "CONSUME_PASSIVELY"
+"""The consume type of push consumers, whose SDK requests messages and calls a listener of the application."""
+ACTIVELY = "CONSUME_ACTIVELY"
+"""The consume type of pull and simple consumers, whose application decides when to request messages."""
+CLUSTERING = "CLUSTERING"
+"""The message model in which each message goes to one member of a group."""
+BROADCASTING = "BROADCASTING"
+"""The message model in which each message goes to every member. Clients keep their offsets themselves."""
+
 
 class MessageQueue(NamedTuple):
     """A queue of a topic on a broker."""
@@ -33,8 +42,8 @@ class ConsumerData:
     """A consumer in a heartbeat. The three modes are upstream's enum names."""
 
     group: str
-    consume_type: str = "CONSUME_PASSIVELY"
-    message_model: str = "CLUSTERING"
+    consume_type: str = PASSIVELY
+    message_model: str = CLUSTERING
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
     subscriptions: list[SubscriptionData] = field(default_factory=list)
     unit_mode: bool = False

@@ -6,10 +6,9 @@ Source: PopMessageProcessor.getInitOffset (5.3.3).
 from ..config import BrokerConfig
 from ..group.offset_table import OffsetTable
 from ..message.names import is_retry
+from ..operations.consume import INIT_MIN
 from ..store.message_store import MessageStore
 from .consumer_order_info import OrderInfoTable
-
-INIT_MIN = 0
 
 
 class PopInitOffsets:

@@ -6,17 +6,17 @@ the group name with the suffix `@broadcast`. Source: BroadcastOffsetManager (5.3
 
 from dataclasses import field
 
-from ..client.client_registry import BROADCASTING, ClientRegistry
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.offset_table import OffsetTable
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import value
+from ..operations.clients import BROADCASTING, PASSIVELY
 from ..operations.consume import PullMessage
 
 SCAN_PERIOD_MS = 5_000
-PASSIVELY = "CONSUME_PASSIVELY"
 
 
 @value

@@ -5,7 +5,7 @@ Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
 
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
-from ..client.client_registry import ACTIVELY, BROADCASTING, ClientRegistry
+from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig, EmulationConfig
 from ..filter.filter_table import RetryFilter
 from ..filter.message_filter import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
@@ -16,8 +16,16 @@ from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message.names import MAY_ALWAYS_PULL, SYSTEM_GROUP_PREFIX, group_of_retry_topic, is_retry
 from ..operations.base import PARKED, Parked, Result
-from ..operations.clients import SubscriptionData
-from ..operations.consume import PullMessage, PullResult, PullStatus
+from ..operations.clients import ACTIVELY, BROADCASTING, SubscriptionData
+from ..operations.consume import (
+    FLAG_COMMIT_OFFSET,
+    FLAG_LITE_PULL,
+    FLAG_SUBSCRIPTION,
+    FLAG_SUSPEND,
+    PullMessage,
+    PullResult,
+    PullStatus,
+)
 from ..operations.groups import GroupConfig
 from ..store.refusals import illegal_queue_id, refuse_on_slave
 from ..topic.topic_table import PERM_READ
@@ -25,11 +33,6 @@ from .broadcast_offsets import BroadcastOffsets
 from .pull_request_hold import PullRequestHold
 from .queue_reader import QueueReader, Read
 from .suggested_broker import BrokerSuggestions
-
-FLAG_COMMIT_OFFSET = 0x1
-FLAG_SUSPEND = 0x2
-FLAG_SUBSCRIPTION = 0x4
-FLAG_LITE_PULL = 0x10
 
 _CODES = {
     PullStatus.FOUND: ResponseCode.SUCCESS,

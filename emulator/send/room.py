@@ -11,7 +11,7 @@ from ..store.room import StoreRoom
 from ..transaction.transaction_service import TransactionService
 from .reply_service import ReplyService
 from .send_back import RetryService
-from .send_service import SendHooks, SendService
+from .send_service import HalfStored, SendHooks, SendService
 
 
 def build(
@@ -22,8 +22,9 @@ def build(
     request_pools: BrokerRequestPools,
     recall: RecallService,
     client: ClientRoom,
+    half_stored: HalfStored,
 ) -> Room:
-    """Build the room."""
+    """Build the room. `half_stored` is called with each half message of a client."""
     config, store, topics = context.config, tables.store, tables.topics
     retry = RetryService(
         config=config,
@@ -39,7 +40,10 @@ def build(
         transient_store_pool=storing.transient_store_pool,
         random=context.stream("send"),
         hooks=SendHooks(
-            lambda message, operation: TransactionService.prepare(message), retry.redirect, recall.handle_of
+            lambda message, operation: TransactionService.prepare(message),
+            retry.redirect,
+            recall.handle_of,
+            half_stored,
         ),
         request_pools=request_pools,
         sync_replication=storing.sync_replication,

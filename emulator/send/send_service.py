@@ -30,10 +30,13 @@ from ..store.write_buffers import TransientStorePool
 from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, TopicTable
 from ..transaction.half_message import is_half
 
+HalfStored = Callable[[Call, str, int], None]
+"""Called with the request, the topic and the physical offset of a stored half message."""
+
 
 @value
 class SendHooks:
-    """Callbacks into other services before a message is stored."""
+    """Callbacks into other services before a message is stored, and after a half message was stored."""
 
     prepare_transaction: Callable[[MessageToStore, SendMessage], None]
     """Turn a message into a half message."""
@@ -41,6 +44,8 @@ class SendHooks:
     """Choose between a retry topic and the dead letter queue of its group."""
     recall_handle: Callable[[MessageToStore, str], str | None]
     """Return the recall handle of a timer message, given its unique key; None if it cannot be recalled."""
+    half_stored: HalfStored
+    """Record that the client has to end a transaction."""
 
 
 class SendService:
@@ -82,7 +87,7 @@ class SendService:
         elif self._request_pools.is_active:
             self._request_pools.refuse_to_store()
         queue_id = self.check_and_choose_queue(call, operation)
-        sent = (self._send_batch if operation.batch else self._send_single)(operation, queue_id)
+        sent = (self._send_batch if operation.batch else self._send_single)(call, operation, queue_id)
         return self._sync_replication.wait_for_send(call, operation, sent)
 
     def check_and_choose_queue(self, call: Call, operation: SendMessage) -> int:
@@ -127,7 +132,7 @@ class SendService:
             return self._random.below(config.write_queue_nums)
         return queue_id
 
-    def _send_single(self, operation: SendMessage, queue_id: int) -> SendResult:
+    def _send_single(self, call: Call, operation: SendMessage, queue_id: int) -> SendResult:
         properties = operation.properties
         unique_key = properties.get(props.UNIQ_KEY)
         if not unique_key:
@@ -150,6 +155,8 @@ class SendService:
         refuse_to_store(self._config, self._store)
         stored = self._store.put(message)
         operation.properties_length = stored.size - len(body)
+        if prepared:
+            self._hooks.half_stored(call, operation.topic, stored.physical_offset)
         return self._sent(SendResult, message, queue_id, unique_key, stored)
 
     def _sent(  # noqa: PLR0917 - once per send; keywords would cost time
@@ -173,7 +180,7 @@ class SendService:
         if message.topic == names.SCHEDULE_TOPIC:
             by_name.count_delayed(message.queue_id, 1, stored.size, self._store.now_ms)
 
-    def _send_batch(self, operation: SendMessage, queue_id: int) -> SendResult:
+    def _send_batch(self, _call: Call, operation: SendMessage, queue_id: int) -> SendResult:
         topic, shared = operation.topic, operation.properties
         if names.is_retry(topic):
             group = topic

@@ -17,7 +17,7 @@ from ..gate.gate import Call, Channel, Handlers, Outcome
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.base import Done, Operation, Parked, Result
-from ..operations.consume import PullMessage, PullResult
+from ..operations.consume import FLAG_COMMIT_OFFSET, FLAG_SUSPEND, PullMessage, PullResult
 from ..operations.offsets import (
     GetEarliestStoreTime,
     GetMaxOffset,
@@ -29,7 +29,7 @@ from ..operations.offsets import (
 )
 from ..operations.send import SendMessage, SendResult
 from ..operations.topics import CreateStaticTopic, QueueMapping, QueuePart
-from ..pull.pull_service import FLAG_COMMIT_OFFSET, FLAG_SUSPEND, PullService
+from ..pull.pull_service import PullService
 from ..topic.topic_table import TopicTable
 from .logical_pull import PulledPart
 from .queue_mappings import QueueMappings, logical, logical_within, part_at, physical

@@ -16,7 +16,7 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.kernel.timer_per_instant import TimerPerInstant
-from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult, ChangeInvisibleTime
+from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleResult, ChangeInvisibleTime
 from rocketmq_testkit.emulator.operations.groups import GroupConfig
 
 from ..config.duration_lists import delays_ms
@@ -188,7 +188,7 @@ class _Renewal:
     """One renewal, as a Call of the gate."""
 
     __slots__ = ("_found", "_on_outcome")
-    label = "RenewMessage"
+    label = RENEWAL
     active = True
 
     def __init__(self, found: RenewableMessage, on_outcome: Callable[[RenewableMessage, Outcome], None]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from rocketmq_testkit.emulator.gate.effects import Effect
+from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
 
 from ..proto import definition_pb2 as pb
@@ -32,7 +33,7 @@ class SessionChannel:
     def __init__(
         self, client_id: str, remote_address: tuple[str, int], on_effect: Callable[[Effect], None] | None
     ) -> None:
-        self.channel_id = f"grpc:{client_id}"
+        self.channel_id = f"{GRPC_CHANNEL}{client_id}"
         self.remote_address = remote_address
         self.streams: list[CommandStream] = []
         """Open telemetry streams, the newest last."""

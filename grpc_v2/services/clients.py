@@ -10,6 +10,8 @@ from rocketmq_testkit.emulator.client.client_versions import version_number
 from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_subscription
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.clients import (
+    ACTIVELY,
+    PASSIVELY,
     ChannelClosed,
     ConsumerData,
     DropInactiveRequests,
@@ -34,7 +36,7 @@ from ..rules.status import OK, Refusal
 
 CLIENT_VERSION = 479
 """The version that upstream registers for gRPC clients with a version in another form: the proxy's own, V5_3_3."""
-_CONSUME_TYPES = {pb.PUSH_CONSUMER: "CONSUME_PASSIVELY", pb.SIMPLE_CONSUMER: "CONSUME_ACTIVELY"}
+_CONSUME_TYPES = {pb.PUSH_CONSUMER: PASSIVELY, pb.SIMPLE_CONSUMER: ACTIVELY}
 
 
 def consume_type(client_type: int) -> str | None:
@@ -85,7 +87,7 @@ class ClientRegistration:
         if group is None:
             producers = list(dict.fromkeys(topic.name for topic in settings.publishing.topics))
         else:
-            kind = consume_type(settings.client_type) or "CONSUME_PASSIVELY"
+            kind = consume_type(settings.client_type) or PASSIVELY
             entries = subscriptions(settings.subscription.subscriptions, self.scheduler.now_ms)
             consumers = [ConsumerData(group, kind, subscriptions=entries)]
         if producers or consumers:

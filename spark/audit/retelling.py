@@ -12,13 +12,19 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
+from rocketmq_testkit.emulator.client.consumption import (
+    acknowledged_offsets,
+    committed_by_pull,
+    holding_topic,
+    popped_places,
+)
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 
 from .events import Event, JournalError, Kind
-from .interests import COMMITS_OFFSET, Line, Named, Place, interests
+from .interests import Line, Named, Place, interests
 
 STORED = frozenset({"SUCCESS", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"})
 """Outcomes of a send after which the broker has stored the message."""
@@ -151,22 +157,22 @@ class _Teller:
 
     def _popped(self, line: Line, asked: Line, outcome: Line) -> None:
         group, topic = asked["consumer_group"], asked["topic"]
-        for entry in (outcome["msg_offset_info"] or "").split(";") if group in self._groups else ():
-            digit, queue_id, offsets = entry.split(" ") if entry else ("0", "0", "")
-            real = topic if digit == "0" else names.pop_retry_topic(topic, group, v2=digit == "2")
-            for offset in map(int, filter(None, offsets.split(","))):
-                named = self._handed_out(line, Place(line["node"], real, int(queue_id), offset))
-                if real == topic:
-                    self._interests[group, topic].lower(line["node"], int(queue_id), offset)
-                event = named.event(line["now_ms"], Kind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
-                self._note(line, event)
+        if group not in self._groups:
+            return
+        for held_in, queue_id, offset in popped_places(topic, group, outcome["msg_offset_info"] or ""):
+            named = self._handed_out(line, Place(line["node"], held_in, queue_id, offset))
+            if held_in == topic:
+                self._interests[group, topic].lower(line["node"], queue_id, offset)
+            event = named.event(line["now_ms"], Kind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
+            self._note(line, event)
 
     def _pulled(self, line: Line, asked: Line, outcome: Line) -> None:
         group, topic, queue_id = asked["consumer_group"], asked["topic"], asked["queue_id"]
         if group not in self._groups:
             return
-        if asked["sys_flag"] & COMMITS_OFFSET:
-            self._commit(line, group, topic, queue_id, asked["commit_offset"])
+        committed = committed_by_pull(asked["sys_flag"], asked["commit_offset"])
+        if committed is not None:
+            self._commit(line, group, topic, queue_id, committed)
         for offset in outcome["offsets"] if outcome["status"] == "FOUND" else ():
             named = self._handed_out(line, Place(line["node"], topic, queue_id, offset))
             self._outstanding[line["node"], group, topic, queue_id][offset] = named
@@ -186,13 +192,10 @@ class _Teller:
 
     def _acked_many(self, line: Line, asked: Line, _outcome: Line) -> None:
         for ack in asked["acks"] or ():
-            group, topic = ack["consumer_group"], ack["topic"]
-            if ack["retry"] != "0":
-                topic = names.pop_retry_topic(topic, group, v2=ack["retry"] == "2")
-            bits = int.from_bytes(b64decode(ack["bits"]), "little")
-            for bit in range(bits.bit_length()):
-                if bits >> bit & 1:
-                    self._settle(line, group, topic, ack["queue_id"], ack["start_offset"] + bit)
+            group = ack["consumer_group"]
+            topic = holding_topic(ack["topic"], group, ack["retry"])
+            for offset in acknowledged_offsets(ack["start_offset"], b64decode(ack["bits"])):
+                self._settle(line, group, topic, ack["queue_id"], offset)
 
     def _settle(self, line: Line, group: str, topic: str, queue_id: int, offset: int) -> None:
         named = self._at(Place(line["node"], topic, queue_id, offset))

@@ -10,8 +10,10 @@ from types import ModuleType
 import config_page
 import pytest
 from rocketmq_testkit.conformance.drivers import registry
+from rocketmq_testkit.emulator.client import consumer_kind
 from rocketmq_testkit.emulator.config import keys
 from rocketmq_testkit.emulator.message import properties
+from rocketmq_testkit.emulator.operations import clients
 from rocketmq_testkit.emulator.snapshot import durable_state
 from rocketmq_testkit.fixtures.control import verbs
 from rocketmq_testkit.fixtures.options import ignored_keys, upstream_keys
@@ -117,6 +119,7 @@ WALKS: dict[str, Callable[[], Iterable[Path]]] = {
     "Add a request code": request_code_files,
     "Add an RPC": rpc_files,
     "Add a configuration key": key_files,
+    "Add a kind of consumer": lambda: [file_of(consumer_kind), file_of(clients)],
     "Add a message property": lambda: [file_of(properties)],
     "Add an SDK driver": driver_files,
     "Add state that survives a stop": lambda: [file_of(durable_state)],

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine, raise_bug
-from rocketmq_testkit.emulator.gate.gate import Call, Gate
+from rocketmq_testkit.emulator.gate.effects import CloseConnection, NotifyConsumerIdsChanged
+from rocketmq_testkit.emulator.gate.gate import Call, Channel, Gate, GateListeners, Node, Outcome
 from rocketmq_testkit.emulator.gate.journal import Journal
 from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
-from rocketmq_testkit.emulator.operations.base import Done, Operation, Parked, Result
+from rocketmq_testkit.emulator.operations.base import PARKED, Done, Operation, Parked, Result
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.topics import GetTopicConfig
@@ -163,3 +165,69 @@ def test_what_a_request_sets_off_comes_after_its_own_answer(world: World) -> Non
 
     gate.submit(Node(), own, GetTopicConfig("A"))
     assert told == ["parked", "own", "afterwards"]
+
+
+class Follower:
+    """A node with three operations, and the calls of the gate's listeners for two of them."""
+
+    name = "followed"
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, object]] = []
+        self.channel = DirectChannel()
+        self.handlers: dict[type[Operation], Callable[[Call, Any], Result | Parked]] = {
+            GetTopicConfig: self.refuse,
+            PullMessage: lambda call, operation: PARKED,
+            GetRouteInfo: lambda call, operation: Done(),
+        }
+        followed = {GetTopicConfig: self.outcome, PullMessage: self.outcome}
+        listeners = GateListeners(
+            outcomes=followed, refusals={GetTopicConfig: self.refusal}, effects={CloseConnection: self.effect}
+        )
+        self.gate = Gate(Scheduler(START_MS), Journal(100, 1_000_000), raise_bug, listeners=listeners)
+
+    def refuse(self, call: Call, operation: GetTopicConfig) -> Result:
+        raise EngineError(ResponseCode.TOPIC_NOT_EXIST, operation.topic)
+
+    def outcome(self, node: Node, call: Call, operation: object, outcome: Outcome | None) -> None:
+        assert (node, call.channel) == (self, self.channel)
+        assert isinstance(call, DirectCall)
+        assert call.outcome is None
+        self.seen.append(("outcome", outcome))
+
+    def refusal(self, node: Node, call: Call, operation: object, outcome: Outcome | None) -> None:
+        self.seen.append(("refusal", outcome))
+
+    def effect(self, node: Node, channel: Channel, effect: object) -> None:
+        assert (node, channel, self.channel.effects) == (self, self.channel, [])
+        self.seen.append(("effect", effect))
+
+
+def test_listeners_get_an_outcome_before_the_client() -> None:
+    """A listener gets None for a parked request, and each outcome, also an error, before the client does."""
+    node = Follower()
+    call, pull = DirectCall(node.channel), PullMessage("G", "T", 0, 0, 1, 2, 0, 1_000)
+    node.gate.submit(node, call, pull)
+    assert node.seen == [("outcome", None)]
+    node.gate.complete(node, call, pull, Done())
+    assert node.seen[1:] == [("outcome", Done())]
+    assert call.outcome == Done()
+    node.gate.submit(node, DirectCall(node.channel), GetTopicConfig("A"))
+    [(kind, outcome)] = node.seen[2:]
+    assert kind == "outcome"
+    assert isinstance(outcome, EngineError)
+
+
+def test_listeners_get_refusals_and_effects_of_their_classes() -> None:
+    """A request that was refused before it was carried out, and an effect, reach their own listeners only."""
+    node = Follower()
+    busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")
+    node.gate.refuse(node, DirectCall(node.channel), GetTopicConfig("A"), busy)
+    assert node.seen == [("refusal", busy)]
+    node.gate.refuse(node, DirectCall(node.channel), PullMessage("G", "T", 0, 0, 1, 2, 0, 1_000), busy)
+    node.gate.submit(node, DirectCall(node.channel), GetRouteInfo("A"))
+    assert len(node.seen) == 1
+    node.gate.push(node, node.channel, CloseConnection())
+    assert node.seen[1:] == [("effect", CloseConnection())]
+    node.gate.push(node, node.channel, NotifyConsumerIdsChanged("G"))
+    assert len(node.seen) == 2

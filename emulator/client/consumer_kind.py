@@ -1,0 +1,99 @@
+"""Kinds of consumers: what a broker learns about their progress, and how long a jump of the clock waits for them.
+
+A consumer states a consume type and a message model in its heartbeat. They decide its kind. It must not know sessions,
+requests or the clock: the registry, the deliveries, the clock of the fixtures and the auditor read this table.
+Source: ConsumeType, MessageModel (5.3.3).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from ..operations.clients import ACTIVELY, BROADCASTING, CLUSTERING, PASSIVELY
+
+
+class Patience(Enum):
+    """How long a jump of the clock waits for an action of a client."""
+
+    UNTIL_DONE = "until the client has acted"
+    BRIEF = "for a moment, because the client may legitimately not act"
+    NONE = "not at all"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerKind:
+    """One kind of consumer, and the actions for which a jump of the clock waits."""
+
+    name: str
+    consume_type: str
+    message_model: str
+    reports_progress: bool
+    """True if the broker learns which messages the consumer has processed: it commits offsets or acknowledges."""
+    pulled: Patience
+    """For the progress of messages that it pulled: a committed offset above them, or a message that it sends back."""
+    popped: Patience
+    """For the progress of messages that it popped or that a gRPC receive returned: an acknowledgement, or a change of
+    the invisible duration."""
+    next_poll: Patience
+    """For its next long poll after the end of one."""
+    first_request: Patience
+    """For its first request of a queue with messages."""
+
+
+CONSUMER_KINDS = (
+    # A push consumer of either protocol: DefaultMQPushConsumer (by pull or pop), PushConsumer of the gRPC SDKs.
+    ConsumerKind(
+        "push consumer",
+        PASSIVELY,
+        CLUSTERING,
+        reports_progress=True,
+        pulled=Patience.UNTIL_DONE,
+        popped=Patience.UNTIL_DONE,
+        next_poll=Patience.BRIEF,
+        first_request=Patience.UNTIL_DONE,
+    ),
+    ConsumerKind(
+        "broadcasting push consumer",
+        PASSIVELY,
+        BROADCASTING,
+        reports_progress=False,
+        pulled=Patience.NONE,
+        popped=Patience.UNTIL_DONE,
+        next_poll=Patience.BRIEF,
+        first_request=Patience.NONE,
+    ),
+    # DefaultLitePullConsumer pulls, SimpleConsumer of the gRPC SDKs pops. Both are registered alike.
+    ConsumerKind(
+        "pull or simple consumer",
+        ACTIVELY,
+        CLUSTERING,
+        reports_progress=True,
+        pulled=Patience.NONE,
+        popped=Patience.BRIEF,
+        next_poll=Patience.NONE,
+        first_request=Patience.NONE,
+    ),
+    ConsumerKind(
+        "broadcasting pull consumer",
+        ACTIVELY,
+        BROADCASTING,
+        reports_progress=False,
+        pulled=Patience.NONE,
+        popped=Patience.BRIEF,
+        next_poll=Patience.NONE,
+        first_request=Patience.NONE,
+    ),
+)
+"""All kinds. A change of this table changes the jumps of the clock and the auditor."""
+
+_BY_MODES: Mapping[tuple[bool, bool], ConsumerKind] = {
+    (kind.consume_type == PASSIVELY, kind.message_model == BROADCASTING): kind for kind in CONSUMER_KINDS
+}
+
+
+def kind_of(consume_type: str, message_model: str) -> ConsumerKind:
+    """Return the kind of a consumer by the modes in its heartbeat.
+
+    Other consume types, such as CONSUME_POP, count as ACTIVELY, and other message models as CLUSTERING.
+    """
+    return _BY_MODES[consume_type == PASSIVELY, message_model == BROADCASTING]
