@@ -19,12 +19,13 @@ from rocketmq_testkit.grpc_v2.proxy.rpc_table import SERVICE
 from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
+from ..clients.grpc_answer import Failure, Received, duration, failure_of, timestamp
+from ..clients.grpc_signature import authorization
+from ..clients.pending import ANSWER_SECONDS
+from ..clients.remoting_answer import Answer
+from ..clients.telemetry_stream import TelemetryStream
 from ..deployment.target import Place
-from .answer import Answer
-from .authorization import authorization
-from .grpc_answer import Failure, Received, duration, failure_of, timestamp
-from .session import Session
-from .world import ANSWER_SECONDS, World
+from .world import World
 
 _RPCS = {rpc.name: rpc for rpc in RPCS}
 _TAKEN_UP_SECONDS = 0.05
@@ -57,7 +58,7 @@ class Grpc(World):
     def __init__(self, place: Place, token: str) -> None:
         super().__init__(place, token)
         self.channel = self._channel()
-        self._sessions: list[Session] = []
+        self._sessions: list[TelemetryStream] = []
         self._handed_over = False
         """True if grpcio's threads may still have unsent calls."""
 
@@ -192,9 +193,9 @@ class Grpc(World):
             request.group.name = group
         return self.call("NotifyClientTermination", request, client=client, **more)
 
-    def open(self, client: str, settings: pb.Settings | None = None, **headers: str | None) -> Session:
+    def open(self, client: str, settings: pb.Settings | None = None, **headers: str | None) -> TelemetryStream:
         """Open a telemetry stream; `settings`, if given, are its first command."""
-        session = Session(self.channel, client, self.metadata(client, **headers), self._hand_over)
+        session = TelemetryStream(self.channel, client, self.metadata(client, **headers), self._hand_over)
         self._sessions.append(session)
         if settings is not None:
             session.settings(settings)

@@ -11,10 +11,11 @@ from typing import Any, TypeVar, Unpack
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from .answer import Answer
-from .json_text import dumps
-from .send_fields import SendFields
-from .world import Pending, World
+from ..clients.json_text import dumps
+from ..clients.pending import Pending
+from ..clients.remoting_answer import Answer
+from ..clients.send_fields import SendFields
+from .world import World
 
 T = TypeVar("T")
 _GLANCE_SECONDS = 0.01

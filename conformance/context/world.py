@@ -8,32 +8,28 @@ from threading import Thread
 from typing import Any, TypeVar, Unpack
 
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout, properties_text
+from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, properties_text
 from rocketmq_testkit.remoting.client.closing import Closing
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
+from ..clients.contradiction import Contradiction
+from ..clients.json_text import dumps
+from ..clients.pending import ANSWER_SECONDS, Pending
+from ..clients.remoting_answer import Answer
+from ..clients.send_fields import SendFields
 from ..deployment.target import Place
-from .answer import Answer
 from .cluster import first_broker
 from .connections import open_connection
-from .json_text import dumps
 from .placeholders import Placeholders
-from .send_fields import SendFields
 from .shape import shape
 
 T = TypeVar("T")
 
-ANSWER_SECONDS = 30.0
 SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
 """Bits of a pull's sysFlag."""
-_PEEK_SECONDS = 0.005
 _STEP_MS = 200
 """Polling interval of `until`, in the deployment's time."""
-
-
-class Contradiction(AssertionError):
-    """An observation contradicts the statement of its case."""
 
 
 class World(Closing):
@@ -241,7 +237,7 @@ class World(Closing):
         body: bytes = b"",
         *,
         to: RemotingClient | None = None,
-    ) -> "Pending":
+    ) -> Pending:
         """Send a request without waiting; returns a callable that waits for the response."""
         connection = to or self.broker
         return Pending(connection, connection.submit(code, ext, body))
@@ -340,7 +336,7 @@ class World(Closing):
             self.wait(step)
         return found
 
-    def arrival(self, pending: "Pending", seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Answer:
+    def arrival(self, pending: Pending, seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Answer:
         """Wait for the response to a held request, checking every `step` s, so that a stopwatch shows its time."""
         answer = self.until(pending.arrived, seconds, step=step)
         if answer is None:
@@ -348,7 +344,7 @@ class World(Closing):
         return answer
 
     def see_arrival(
-        self, pending: "Pending", watch: "Stopwatch", low: float, high: float, code: int | None = None
+        self, pending: Pending, watch: "Stopwatch", low: float, high: float, code: int | None = None
     ) -> None:
         """Note the response to a held request, and whether it came between `low` and `high` seconds."""
         self.see("answer", self.arrival(pending), code)
@@ -357,30 +353,6 @@ class World(Closing):
     def stopwatch(self) -> "Stopwatch":
         """Measure the deployment's time from now on."""
         return Stopwatch(self)
-
-
-class Pending:
-    """A request in flight. Calling it waits for the response."""
-
-    def __init__(self, connection: RemotingClient, opaque: int) -> None:
-        self._connection = connection
-        self._opaque = opaque
-        self._answer: Answer | None = None
-
-    def __call__(self) -> Answer:
-        return self._collect(ANSWER_SECONDS)
-
-    def arrived(self) -> Answer | None:
-        """Return the response if it has arrived. Cases poll it with `until`, so that a stopwatch shows its time."""
-        try:
-            return self._collect(_PEEK_SECONDS)
-        except RemotingTimeout:
-            return None
-
-    def _collect(self, seconds: float) -> Answer:
-        if self._answer is None:
-            self._answer = Answer.of(self._connection.collect(self._opaque, seconds))
-        return self._answer
 
 
 class Stopwatch:

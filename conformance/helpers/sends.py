@@ -7,9 +7,9 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.answer import Answer
+from ..clients.remoting_answer import Answer
+from ..clients.send_fields import SendFields
 from ..context.remoting import Remoting, short_names
-from ..context.send_fields import SendFields
 
 Parts = Iterable[tuple[bytes, Mapping[str, str]]]
 

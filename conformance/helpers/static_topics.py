@@ -6,8 +6,8 @@ from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.answer import Answer
-from ..context.json_text import dumps
+from ..clients.json_text import dumps
+from ..clients.remoting_answer import Answer
 from ..context.world import World
 
 Part = Mapping[str, object]

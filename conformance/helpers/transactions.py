@@ -9,10 +9,10 @@ from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, de
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
-from ..context.answer import Answer
+from ..clients.pending import Pending
+from ..clients.remoting_answer import Answer
+from ..clients.send_fields import SendFields
 from ..context.remoting import Remoting, short_names
-from ..context.send_fields import SendFields
-from ..context.world import Pending
 
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
 """Values of commitOrRollback."""

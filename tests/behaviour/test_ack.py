@@ -4,7 +4,7 @@ import pytest
 from entrance import Entrance, handles
 from entrances import ALL, through
 from grpc_texts import EXPIRED
-from rocketmq_testkit.conformance.helpers.handles import forged, handle_fields
+from rocketmq_testkit.conformance.clients.receipt_handles import forged, handle_fields
 
 RETRY = "%RETRY%G_T"
 

@@ -6,7 +6,7 @@ import pytest
 from entrance import BrokerEntrance, Entrance, handles
 from entrances import ALL, BROKER, through
 from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION, group_characters, short_handle
-from rocketmq_testkit.conformance.helpers.handles import forged
+from rocketmq_testkit.conformance.clients.receipt_handles import forged
 
 ABNORMAL = (50001, "ack failed: status is abnormal")
 TOO_SHORT = "java.lang.IllegalArgumentException: getBrokerName fail, extraInfoStrs length "

@@ -4,7 +4,7 @@ import pytest
 from entrance import Entrance
 from entrances import ALL, BROKER, through
 from grpc_texts import EXPIRED
-from rocketmq_testkit.conformance.helpers.handles import handle_fields
+from rocketmq_testkit.conformance.clients.receipt_handles import handle_fields
 
 RETRY = "%RETRY%G_T"
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from entrance import BrokerEntrance, Entrance, handles
 from entrances import ALL, BROKER, through
-from rocketmq_testkit.conformance.helpers.handles import handle_fields
+from rocketmq_testkit.conformance.clients.receipt_handles import handle_fields
 
 REVIVE = "rmq_sys_REVIVE_LOG_DefaultCluster"
 

@@ -12,7 +12,7 @@ from entrance import (
     attempt_in_order,
     known_properties,
 )
-from rocketmq_testkit.conformance.helpers.handles import handle_fields
+from rocketmq_testkit.conformance.clients.receipt_handles import handle_fields
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.gate.gate import Outcome

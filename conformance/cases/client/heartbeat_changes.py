@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
 from ...context.remoting import Remoting, fate, subscription
 from ...helpers.settings import VARIED, with_keys
 from ..topic.topics import create

@@ -4,7 +4,7 @@ from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
 from ...context.remoting import Remoting
 from ...deployment.target import Capability
 from ..store.light_queues import LIGHT, _reaches, light_name, send_to, within

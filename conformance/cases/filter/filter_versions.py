@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
 from ...context.remoting import Remoting, java_hash, subscription
 from ...deployment.target import Capability
 from ...helpers.filtered import check

@@ -5,8 +5,8 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
+from ...clients.json_text import dumps
 from ...context.grpc import Grpc
-from ...context.json_text import dumps
 
 
 def _subscribed(t: Grpc, group: str) -> Any:

@@ -5,9 +5,9 @@ from typing import Any, Unpack
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
+from ...clients.pending import Pending
+from ...clients.send_fields import SendFields
 from ...context.remoting import Remoting
-from ...context.send_fields import SendFields
-from ...context.world import Pending
 
 SOON = 2.0
 """Seconds that suffice for an immediate response and exclude the broker's check of held pulls every 5 s."""

@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...context.answer import Answer
+from ...clients.remoting_answer import Answer
 from ...context.grpc import Grpc
 from ...context.remoting import Remoting, short_names
 from ...helpers.consumer import consumer_of

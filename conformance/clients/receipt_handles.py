@@ -1,4 +1,4 @@
-"""Receipt handles, as cases read and forge them."""
+"""Receipt handles: their fields, and handles as clients build them."""
 
 HANDLE_FIELDS = ("start", "popped", "invisible", "revive", "digit", "broker", "queue", "offset")
 """Fields of a remoting receipt handle; those of the gRPC protocol have one more. Source: ExtraInfoUtil."""

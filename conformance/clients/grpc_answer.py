@@ -1,4 +1,4 @@
-"""Results of gRPC calls as cases see them, and conversions of times for requests."""
+"""Results of gRPC calls as tests see them, and conversions of times for requests."""
 
 from dataclasses import dataclass, field
 from typing import Any
