@@ -17,12 +17,12 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.rpc_table import SERVICE
 from rocketmq_testkit.grpc_v2.services import RPCS
-from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.grpc_answer import Failure, Received, duration, failure_of, timestamp
 from ..clients.grpc_signature import authorization
 from ..clients.pending import ANSWER_SECONDS
 from ..clients.remoting_answer import Answer
+from ..clients.remoting_consumption import pull_request
 from ..clients.telemetry_stream import TelemetryStream
 from ..deployment.target import Place
 from .world import World
@@ -304,8 +304,7 @@ class Grpc(World):
     def put_into(self, topic: str, answer: sv.SendMessageResponse, queue: int = 0) -> list[str] | Answer:
         """Return the body stored in a system queue at the offset that a send response reports."""
         (entry,) = answer.entries
-        fields = self.pull_fields(topic, self.group(), queue, entry.offset, max_messages=1)
-        return self.ask(RequestCode.PULL_MESSAGE, fields).found
+        return self.ask(*pull_request(topic, self.group(), queue, entry.offset, max_messages=1)).found
 
     def sent(self, topic: str, count: int = 1, **more: Any) -> list[Any]:
         """Send messages `m0`, `m1`, ..., all of which must be stored."""

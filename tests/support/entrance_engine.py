@@ -12,12 +12,12 @@ from entrance import (
     attempt_in_order,
     known_properties,
 )
-from rocketmq_testkit.conformance.clients.receipt_handles import handle_fields
+from rocketmq_testkit.conformance.clients.receipt_handles import changed_handle, place_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.message.receipt import Receipt, real_topic
+from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Done, NoAnswer, Operation
 from rocketmq_testkit.emulator.operations.clients import (
@@ -384,29 +384,6 @@ def _asked(check: CheckTransactionState) -> Asked:
     record = decode(check.record)
     sent = Sent(True, 0, "", check.transaction_id, check.tran_state_table_offset, check.commit_log_offset)
     return Asked(record.body, int(record.property_map()["TRANSACTION_CHECK_TIMES"]), sent)
-
-
-def place_of(handle: str, topic: str, group: str) -> tuple[str, int, int]:
-    """Return topic, queue and offset that a client sends along with a handle.
-
-    For a malformed handle these are the topic and the first message of queue 0.
-    """
-    found = handle_fields(handle)
-    if found.get("digit") not in ("0", "1", "2"):
-        return topic, 0, 0
-    try:
-        return real_topic(topic, group, found["digit"]), int(found["queue"]), int(found["offset"])
-    except (KeyError, ValueError):
-        return topic, 0, 0
-
-
-def changed_handle(handle: str, pop_time: int, invisible_ms: int, revive_qid: int) -> str:
-    """Return the handle that a client builds from the old one and the response to a change."""
-    old = handle_fields(handle)
-    start = old["start"] if revive_qid == 999 else old["offset"]
-    return (
-        f"{start} {pop_time} {invisible_ms} {revive_qid} {old['digit']} {old['broker']} {old['queue']} {old['offset']}"
-    )
 
 
 def _batch(handle: str, topic: str, group: str) -> BatchAck:

@@ -19,8 +19,8 @@ from entrance import (
     attempt_in_order,
     known_properties,
 )
-from entrance_engine import changed_handle, place_of
 from remoting_world import Peer, Port
+from rocketmq_testkit.conformance.clients.receipt_handles import changed_handle, place_of
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.client import ReceivedMessage, batch_body, decode_messages, properties_text
 from rocketmq_testkit.remoting.request.request_code import RequestCode

@@ -7,7 +7,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.remoting_answer import Answer
-from ...context.remoting import Remoting, subscription
+from ...clients.remoting_members import subscription
+from ...context.remoting import Remoting
 
 
 def _clients(t: Remoting, group: str) -> Answer:

@@ -8,7 +8,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...context.remoting import Remoting, fate, subscription
+from ...clients.remoting_members import subscription
+from ...context.remoting import Remoting, fate
 from ...helpers.settings import VARIED, with_keys
 from ..topic.topics import create
 

@@ -8,7 +8,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...context.remoting import Remoting, java_hash, subscription
+from ...clients.remoting_members import java_hash, subscription
+from ...context.remoting import Remoting
 from ...deployment.target import Capability
 from ...helpers.filtered import check
 

@@ -6,8 +6,9 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
+from ...clients.remoting_sends import compressed
 from ...context.grpc import Grpc
-from ...context.remoting import Remoting, compressed
+from ...context.remoting import Remoting
 from ...helpers.consumer import consumer_of
 
 ALGORITHMS = {"none said": 0x0, "LZ4": 0x100, "ZSTD": 0x200, "unknown": 0x700}

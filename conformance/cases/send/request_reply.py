@@ -10,8 +10,9 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ...case import remoting_case
 from ...clients.remoting_answer import Answer
+from ...clients.remoting_sends import short_names
 from ...clients.send_fields import SendFields
-from ...context.remoting import Remoting, reply_to, short_names
+from ...context.remoting import Remoting, reply_to
 
 
 def asker(t: Remoting) -> tuple[str, RemotingClient]:

@@ -6,7 +6,8 @@ from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.remoting import Remoting, reply_to, short_names
+from ...clients.remoting_sends import short_names
+from ...context.remoting import Remoting, reply_to
 
 OTHERWISE = {"regionId": "Otherland", "traceOn": "false", "maxMessageSize": "1024", "brokerPermission": "4"}
 
