@@ -1,10 +1,12 @@
 """Remoting requests of consumers: pulls, pops, receipt handles and offsets."""
 
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from .remoting_request import Request, request
+from .remoting_request import Request, json_request, request
 
 SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
 """Bits of a pull's sysFlag."""
@@ -89,6 +91,28 @@ def pop_request(topic: str, group: str, **more: Any) -> Request:
 def ack_request(topic: str, group: str, handle: str | None, offset: int, queue: int = 0, **fields: object) -> Request:
     """Acknowledge by receipt handle (a message's POP_CK property)."""
     return request(RequestCode.ACK_MESSAGE, {**_receipt(topic, group, handle, offset, queue), **fields})
+
+
+def batch_ack_request(broker_name: str, entries: Sequence[Mapping[str, object]]) -> Request:
+    """Acknowledge messages of several check points; `entries`: see `batch_ack_entry`."""
+    return json_request(RequestCode.BATCH_ACK_MESSAGE, {"acks": list(entries), "brokerName": broker_name})
+
+
+def batch_ack_entry(topic: str, group: str, handle: str, offsets: Iterable[int]) -> dict[str, object]:
+    """Build a batch entry for offsets of one check point, from any handle of that check point (BatchAck)."""
+    start, popped, invisible, revive, digit, _, queue, _ = handle.split(" ")
+    bits = sum(1 << offset - int(start) for offset in offsets)
+    return {
+        "b": b64encode(bits.to_bytes(bits.bit_length() // 8 + 1, "little")).decode(),
+        "c": group,
+        "it": int(invisible),
+        "pt": int(popped),
+        "q": int(queue),
+        "r": digit,
+        "rq": int(revive),
+        "so": int(start),
+        "t": topic,
+    }
 
 
 def change_request(

@@ -1,6 +1,6 @@
-"""Remoting requests of connected clients: heartbeats with subscriptions, and unregistration."""
+"""Remoting requests of group members: heartbeats with subscriptions, assignments, and queue locks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -47,6 +47,36 @@ def unregister_request(client: str, *, group: str | None = None, producers: str 
     """Unregister a client from a consumer group, a producer group, or both."""
     ext = {"clientID": client, "producerGroup": producers, "consumerGroup": group}
     return request(RequestCode.UNREGISTER_CLIENT, ext)
+
+
+def lock_request(
+    client: str, group: str, topic: str, broker_name: str, queues: Iterable[int], *, unlock: bool = False
+) -> Request:
+    """Lock queues of a topic for a client of a group, or release its locks."""
+    members = [{"topic": topic, "brokerName": broker_name, "queueId": queue} for queue in queues]
+    code = RequestCode.UNLOCK_BATCH_MQ if unlock else RequestCode.LOCK_BATCH_MQ
+    return json_request(code, {"clientId": client, "consumerGroup": group, "mqSet": members})
+
+
+def assignment_request(
+    topic: str, group: str, client: str, strategy: str = "AVG", model: str = "CLUSTERING", **members: object
+) -> Request:
+    """Query the queues of a topic that the broker assigns to a client."""
+    body = {
+        "topic": topic,
+        "consumerGroup": group,
+        "clientId": client,
+        "strategyName": strategy,
+        "messageModel": model,
+        **members,
+    }
+    return json_request(RequestCode.QUERY_ASSIGNMENT, body)
+
+
+def mode_request(topic: str, group: str, mode: str, share: int = 0) -> Request:
+    """Set the message request mode (PULL or POP) of a group for a topic."""
+    body = {"topic": topic, "consumerGroup": group, "mode": mode, "popShareQueueNum": share}
+    return json_request(RequestCode.SET_MESSAGE_REQUEST_MODE, body)
 
 
 def subscription(topic: str, expression: str, kind: str = "TAG", version: int = 0) -> dict[str, object]:

@@ -64,8 +64,8 @@ class Producers:
 
     def end_fields(self, sent: Answer, value: int, **fields: object) -> dict[str, object]:
         """Return the ext fields that end a half message, taken from its send response."""
-        place, message_id = {"offset": sent["queueOffset"], "place": sent.place}, sent["transactionId"]
-        return end_fields(self.name, value, **place, message_id=message_id, **fields)
+        offset, message_id = sent["queueOffset"], sent["transactionId"]
+        return end_fields(self.name, value, offset=offset, place=sent.place, message_id=message_id, **fields)
 
     def end(self, sent: Answer, value: int, **fields: object) -> Answer:
         """End a half message; `fields` replace those of `end_fields`."""

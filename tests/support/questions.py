@@ -1,16 +1,16 @@
 """Requests of the broker to its clients, and the responses to the administrators that triggered them."""
 
 import json
-import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import count
 from typing import Generic, Protocol, TypeVar
 
-from entrance import Entrance
-from entrance_engine import EngineEntrance
-from entrance_grpc import GrpcEntrance
-from entrance_remoting import OnlyFrame, RemotingEntrance
+from engine_protocol_client import EngineProtocolClient
+from grpc_protocol_client import GrpcProtocolClient
+from protocol_client import ProtocolClient
+from remoting_protocol_client import OnlyFrame, RemotingProtocolClient
+from rocketmq_testkit.conformance.clients.remoting_answer import json_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import (
     AskConsumerStatus,
@@ -47,7 +47,7 @@ RESULTS = {
 }
 """Result of a listener -> status by which a gRPC client reports it."""
 
-E = TypeVar("E", bound=Entrance)
+E = TypeVar("E", bound=ProtocolClient)
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class Telling(Protocol):
 
 
 class Questions(ABC, Generic[E]):
-    """Requests to clients of the broker of an entrance. Administrators use the broker's own protocol."""
+    """Requests to clients of the broker of a protocol client. Administrators use the broker's own protocol."""
 
-    def __init__(self, entrance: E) -> None:
-        self.entrance = entrance
+    def __init__(self, protocol_client: E) -> None:
+        self.protocol_client = protocol_client
 
     @abstractmethod
     def pushed(self, client: str) -> list[Pushed]:
@@ -105,7 +105,7 @@ class Questions(ABC, Generic[E]):
 
     def give(self, client: str, record: Record, *, group: str = "G") -> Telling:
         """Request that a client consumes a stored message directly."""
-        host = pack_host(self.entrance.broker.store_host)
+        host = pack_host(self.protocol_client.broker.store_host)
         return self.give_id(client, offset_message_id(host, record.physical_offset), group=group)
 
     def give_id(self, client: str, message_id: str, *, group: str = "G") -> Telling:
@@ -127,8 +127,8 @@ class Questions(ABC, Generic[E]):
         return told
 
     def _ask(self, operation: Operation) -> Telling:
-        entrance = self.entrance
-        return _Operation(entrance.engine.submit(entrance.broker, operation, DirectChannel("administrator")))
+        engine, broker = self.protocol_client.engine, self.protocol_client.broker
+        return _Operation(engine.submit(broker, operation, DirectChannel("administrator")))
 
 
 class _Operation:
@@ -155,11 +155,11 @@ class _Operation:
                 raise AssertionError(other)
 
 
-class EngineQuestions(Questions[EngineEntrance]):
+class EngineQuestions(Questions[EngineProtocolClient]):
     """Requests as effects of the engine."""
 
     def pushed(self, client: str) -> list[Pushed]:
-        effects = self.entrance.channel(client).effects
+        effects = self.protocol_client.channel(client).effects
         found = [_of_effect(each) for each in effects]
         effects.clear()
         return found
@@ -169,9 +169,9 @@ class EngineQuestions(Questions[EngineEntrance]):
 
     def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
         assert isinstance(question.token, int)
-        entrance = self.entrance
+        protocol_client = self.protocol_client
         answered = PushAnswered(question.token, code, body=body)
-        entrance.engine.submit(entrance.broker, answered, entrance.channel(client))
+        protocol_client.engine.submit(protocol_client.broker, answered, protocol_client.channel(client))
 
 
 def _of_effect(effect: Effect) -> Pushed:
@@ -191,15 +191,15 @@ def _of_effect(effect: Effect) -> Pushed:
             raise AssertionError(other)
 
 
-class RemotingQuestions(Questions[RemotingEntrance]):
+class RemotingQuestions(Questions[RemotingProtocolClient]):
     """Requests as remoting frames."""
 
-    def __init__(self, entrance: RemotingEntrance) -> None:
-        super().__init__(entrance)
+    def __init__(self, protocol_client: RemotingProtocolClient) -> None:
+        super().__init__(protocol_client)
         self._numbers = count()
 
     def pushed(self, client: str) -> list[Pushed]:
-        return [_of_frame(each) for each in self.entrance.pushes(client)]
+        return [_of_frame(each) for each in self.protocol_client.pushes(client)]
 
     def consumed(self, client: str, question: Pushed, result: str) -> None:
         self.say(client, question, json.dumps({"consumeResult": result}).encode())
@@ -207,7 +207,7 @@ class RemotingQuestions(Questions[RemotingEntrance]):
     def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
         assert isinstance(question.token, int)
         answer = RemotingCommand(code, opaque=question.token, flag=RESPONSE, body=body)
-        assert self.entrance.peer(client).send(answer)
+        assert self.protocol_client.peer(client).send(answer)
 
     def _ask(self, operation: Operation) -> Telling:
         match operation:
@@ -233,7 +233,7 @@ class RemotingQuestions(Questions[RemotingEntrance]):
                 ext = {"topic": "T", "group": operation.group, "timestamp": str(operation.timestamp), "isForce": force}
             case other:
                 raise AssertionError(other)
-        peer = self.entrance.peer(f"administrator {next(self._numbers)}")
+        peer = self.protocol_client.peer(f"administrator {next(self._numbers)}")
         fields = {name: value for name, value in ext.items() if value is not None}
         return _Frame(peer, peer.exchange(code, fields))
 
@@ -252,8 +252,6 @@ class _Frame(OnlyFrame):
         return Told(answer.code, answer.remark or "", body)
 
 
-_OFFSET = re.compile(r"(\{[^{}]*\}):(\d+)")
-"""Queues are written as keys, and these are JSON objects."""
 _KINDS = {
     RequestCode.CONSUME_MESSAGE_DIRECTLY: CONSUME,
     RequestCode.GET_CONSUMER_RUNNING_INFO: INFO,
@@ -265,22 +263,23 @@ def _of_frame(frame: RemotingCommand) -> Pushed:
     if frame.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
         return Pushed(MEMBERS, (frame.ext_fields or {})["consumerGroup"].encode())
     if frame.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET:
-        found = [(json.loads(queue)["queueId"], int(offset)) for queue, offset in _OFFSET.findall(frame.body.decode())]
+        table = json_of(frame.body)["offsetTable"]
+        found = [(json.loads(queue)["queueId"], offset) for queue, offset in table.items()]
         return Pushed(RESET, offsets=tuple(sorted(found)))
     kind = _KINDS[RequestCode(frame.code)]
     body = decode_messages(frame.body)[0].body if kind == CONSUME else b""
     return Pushed(kind, body, token=frame.opaque)
 
 
-class GrpcQuestions(Questions[GrpcEntrance]):
+class GrpcQuestions(Questions[GrpcProtocolClient]):
     """Requests as commands on telemetry streams."""
 
-    def __init__(self, entrance: GrpcEntrance) -> None:
-        super().__init__(entrance)
+    def __init__(self, protocol_client: GrpcProtocolClient) -> None:
+        super().__init__(protocol_client)
         self._seen: dict[str, int] = {}
 
     def pushed(self, client: str) -> list[Pushed]:
-        commands = self.entrance.streams[client].commands
+        commands = self.protocol_client.streams[client].commands
         new = commands[self._seen.get(client, 0) :]
         self._seen[client] = len(commands)
         return [_of_command(each) for each in new if not each.HasField("settings")]
@@ -289,7 +288,7 @@ class GrpcQuestions(Questions[GrpcEntrance]):
         assert isinstance(question.token, str)
         said = sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=question.token))
         said.status.code = RESULTS[result]
-        self.entrance.streams[client].send(said)
+        self.protocol_client.streams[client].send(said)
 
 
 def _of_command(command: sv.TelemetryCommand) -> Pushed:
@@ -298,14 +297,17 @@ def _of_command(command: sv.TelemetryCommand) -> Pushed:
     return Pushed(CONSUME, verify.message.body, token=verify.nonce)
 
 
-def questions(entrance: Entrance) -> Questions[EngineEntrance] | Questions[RemotingEntrance] | Questions[GrpcEntrance]:
-    """Return the requests to clients of an entrance."""
-    match entrance:
-        case EngineEntrance():
-            return EngineQuestions(entrance)
-        case RemotingEntrance():
-            return RemotingQuestions(entrance)
-        case GrpcEntrance():
-            return GrpcQuestions(entrance)
+AnyQuestions = Questions[EngineProtocolClient] | Questions[RemotingProtocolClient] | Questions[GrpcProtocolClient]
+
+
+def questions(protocol_client: ProtocolClient) -> AnyQuestions:
+    """Return the requests to the clients of a protocol client."""
+    match protocol_client:
+        case EngineProtocolClient():
+            return EngineQuestions(protocol_client)
+        case RemotingProtocolClient():
+            return RemotingQuestions(protocol_client)
+        case GrpcProtocolClient():
+            return GrpcQuestions(protocol_client)
         case other:
             raise AssertionError(other)
