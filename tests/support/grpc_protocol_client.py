@@ -14,18 +14,18 @@ from grpc_world import (
     a_receive,
     a_send,
     an_ack,
-    publishing,
     subscribing,
 )
 from protocol_client import ProtocolClient
 from protocol_values import NOTHING, Answer, Asked, NewMessage, PopRequest, Route, Sent, Taken
+from rocketmq_testkit.conformance.clients import grpc_requests
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from virtual_brokers import Setup
 
 OK = 20_000
 _ENDS = {0: pb.TRANSACTION_RESOLUTION_UNSPECIFIED, 8: pb.COMMIT, 12: pb.ROLLBACK}
-_ENDPOINTS = pb.Endpoints(scheme=pb.IPv4, addresses=[pb.Address(host="127.0.0.1", port=8081)])
+_ENDPOINTS = grpc_requests.endpoints("127.0.0.1:8081")
 _READ = (pb.READ, pb.READ_WRITE)
 _WRITE = (pb.WRITE, pb.READ_WRITE)
 _KINDS = {"TAG": pb.TAG, "SQL92": pb.SQL}
@@ -101,8 +101,7 @@ class GrpcProtocolClient(ProtocolClient):
         return [self.put(body, topic=topic, **more) for body in bodies]
 
     def route(self, topic: str = "T") -> dict[str, Route]:
-        request = sv.QueryRouteRequest(topic=pb.Resource(name=topic), endpoints=_ENDPOINTS)
-        answer = self.world.client("producer").ask("QueryRoute", request)
+        answer = self.world.client("producer").ask("QueryRoute", grpc_requests.route(topic, _ENDPOINTS))
         assert answer.status.code in (OK, pb.TOPIC_NOT_FOUND), answer.status
         found: dict[str, list[Any]] = {}
         for queue in answer.message_queues:
@@ -110,10 +109,7 @@ class GrpcProtocolClient(ProtocolClient):
         return {name: _route(queues) for name, queues in found.items()}
 
     def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
-        request = sv.QueryAssignmentRequest(
-            topic=pb.Resource(name=topic), group=pb.Resource(name=group), endpoints=_ENDPOINTS
-        )
-        answer = self.world.client(client).ask("QueryAssignment", request)
+        answer = self.world.client(client).ask("QueryAssignment", grpc_requests.assignment(topic, group, _ENDPOINTS))
         assert answer.status.code in (OK, pb.TOPIC_NOT_FOUND), answer.status
         queues = [each.message_queue for each in answer.assignments]
         return sorted((queue.broker.name, queue.id) for queue in queues)
@@ -129,36 +125,29 @@ class GrpcProtocolClient(ProtocolClient):
         return Sent(True, OK, "", last.message_id, last.offset)
 
     def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "GrpcEnding":
-        request = sv.EndTransactionRequest(
-            topic=pb.Resource(name=topic),
-            transaction_id=sent.id,
-            message_id=sent.id,
-            resolution=_ENDS[how],
-            source=pb.SOURCE_SERVER_CHECK if checked else pb.SOURCE_CLIENT,
-        )
+        source = pb.SOURCE_SERVER_CHECK if checked else pb.SOURCE_CLIENT
+        request = grpc_requests.end(topic, sent.id, _ENDS[how], source=source)
         return GrpcEnding(self.world.client("producer").start("EndTransaction", request))
 
     def recall(self, handle: str, topic: str = "T") -> Answer:
-        request = sv.RecallMessageRequest(topic=pb.Resource(name=topic), recall_handle=handle)
-        answer = self.world.client("producer").ask("RecallMessage", request)
+        answer = self.world.client("producer").ask("RecallMessage", grpc_requests.recall(topic, handle))
         return Answer(answer.status.code == OK, answer.status.code, answer.status.message, handle=answer.message_id)
 
     def produce(self, client: str, topic: str = "T") -> None:
-        self._streams[client] = self.world.client(client).settle(publishing(topic))
+        self._streams[client] = self.world.client(client).settle(grpc_requests.publishing(topic))
         self._seen[client] = 0
 
     def retire(self, client: str, topic: str = "T") -> None:
-        self.world.client(client).ask("NotifyClientTermination", sv.NotifyClientTerminationRequest())
+        self.world.client(client).ask("NotifyClientTermination", grpc_requests.termination())
 
     def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
         asking = self.world.client(client)
         if client not in self.streams:
             self.streams[client] = asking.settle(subscribing(group, topic))
-        asked = sv.HeartbeatRequest(group=pb.Resource(name=group), client_type=pb.SIMPLE_CONSUMER)
-        assert asking.ask("Heartbeat", asked).status.code == OK
+        assert asking.ask("Heartbeat", grpc_requests.heartbeat(group)).status.code == OK
 
     def leave(self, client: str, group: str = "G") -> None:
-        asked = sv.NotifyClientTerminationRequest(group=pb.Resource(name=group))
+        asked = grpc_requests.termination(group)
         assert self.world.client(client).ask("NotifyClientTermination", asked).status.code == OK
 
     def asked(self, client: str) -> list[Asked]:
