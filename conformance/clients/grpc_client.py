@@ -20,12 +20,18 @@ from .pending import ANSWER_SECONDS
 from .telemetry_stream import TelemetryStream
 
 _RPCS = {rpc.name: rpc for rpc in RPCS}
-OPTIONS = (
+_OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
 )
-"""Channels with a connection of their own, which grpcio would share among the channels of a process."""
+
+
+def open_channel(endpoint: str, tls: grpc.ChannelCredentials | None = None) -> grpc.Channel:
+    """Open a channel with a connection of its own, which grpcio would share among the channels of a process."""
+    if tls is None:
+        return grpc.insecure_channel(endpoint, options=_OPTIONS)
+    return grpc.secure_channel(endpoint, tls, options=_OPTIONS)
 
 
 class GrpcClient(Closing):
@@ -36,17 +42,12 @@ class GrpcClient(Closing):
 
     def __init__(
         self,
-        endpoint: str,
+        channel: grpc.Channel,
         *,
-        tls: grpc.ChannelCredentials | None = None,
         credentials: Credentials | None = None,
         hand_over: Callable[[], None] = lambda: None,
     ) -> None:
-        self.channel = (
-            grpc.insecure_channel(endpoint, options=OPTIONS)
-            if tls is None
-            else grpc.secure_channel(endpoint, tls, options=OPTIONS)
-        )
+        self.channel = channel
         self._credentials = credentials
         self._hand_over = hand_over
         self._streams: list[TelemetryStream] = []

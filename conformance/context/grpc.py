@@ -16,7 +16,7 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ..clients import grpc_requests
 from ..clients.grpc_answer import Failure, Received
-from ..clients.grpc_client import GrpcClient
+from ..clients.grpc_client import GrpcClient, open_channel
 from ..clients.pending import ANSWER_SECONDS
 from ..clients.remoting_answer import Answer
 from ..clients.remoting_consumption import pull_request
@@ -53,13 +53,8 @@ class Grpc(World, GrpcClient):
     def __init__(self, place: Place, token: str) -> None:
         World.__init__(self, place, token)
         access = place.access
-        GrpcClient.__init__(
-            self,
-            access.endpoint,
-            tls=None if access.tls is None else _channel_credentials(access.tls),
-            credentials=access.credentials,
-            hand_over=self._note_hand_over,
-        )
+        channel = open_channel(access.endpoint, None if access.tls is None else _channel_credentials(access.tls))
+        GrpcClient.__init__(self, channel, credentials=access.credentials, hand_over=self._note_hand_over)
         self._handed_over = False
         """True if grpcio's threads may still have unsent calls."""
 
