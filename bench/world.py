@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.message.receipt import Receipt
@@ -65,19 +66,7 @@ class World:
             result = self.pop(topic).outcome
             assert isinstance(result, PopResult)
             assert len(result.messages) == 1
-            message = result.messages[0]
-            found.append(
-                Receipt(
-                    message.start_offset,
-                    result.pop_time,
-                    result.invisible_ms,
-                    result.revive_qid,
-                    str(message.topic_digit),
-                    self.engine.brokers[0].name,
-                    message.queue_id,
-                    message.queue_offset,
-                )
-            )
+            found.append(popped_receipt(result, result.messages[0], self.engine.brokers[0].name))
         return found
 
     def pull(self, topic: str, offset: int, suspend_ms: int | None = None) -> DirectCall:

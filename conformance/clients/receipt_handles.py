@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from rocketmq_testkit.emulator.message.receipt import real_topic
+from rocketmq_testkit.emulator.message.receipt import Receipt, real_topic
+from rocketmq_testkit.emulator.operations.consume import PoppedMessage, PopResult
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 HANDLE_FIELDS = ("start", "popped", "invisible", "revive", "digit", "broker", "queue", "offset")
@@ -30,6 +31,20 @@ def built_handle(message: ReceivedMessage, pop: Mapping[str, str], broker_name: 
     starts = {(of, at): offset for of, at, offset in parts}
     times = (pop["popTime"], pop["invisibleTime"], pop["reviveQid"])
     return " ".join((starts[digit, queue], *times, digit, broker_name, queue, str(message.queue_offset)))
+
+
+def popped_receipt(popped: PopResult, message: PoppedMessage, broker_name: str) -> Receipt:
+    """Return the receipt that clients build for a message of a pop, from the result of the engine."""
+    return Receipt(
+        message.start_offset,
+        popped.pop_time,
+        popped.invisible_ms,
+        popped.revive_qid,
+        str(message.topic_digit),
+        broker_name,
+        message.queue_id,
+        message.queue_offset,
+    )
 
 
 def changed_handle(handle: str, pop_time: int, invisible_ms: int, revive_qid: int) -> str:

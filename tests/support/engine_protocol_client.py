@@ -2,12 +2,11 @@
 
 from protocol_client import BrokerProtocolClient
 from protocol_values import Answer, Asked, NewMessage, PopRequest, Route, Sent, Taken, attempt_in_order
-from rocketmq_testkit.conformance.clients.receipt_handles import changed_handle, place_of
+from rocketmq_testkit.conformance.clients.receipt_handles import changed_handle, place_of, popped_receipt
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Done, NoAnswer, Operation
 from rocketmq_testkit.emulator.operations.clients import (
@@ -315,16 +314,7 @@ def _answer(outcome: Outcome) -> Answer:
 def _popped(outcome: PopResult, broker_name: str) -> Answer:
     messages = []
     for each in outcome.messages:
-        receipt = Receipt(
-            each.start_offset,
-            outcome.pop_time,
-            outcome.invisible_ms,
-            outcome.revive_qid,
-            str(each.topic_digit),
-            broker_name,
-            each.queue_id,
-            each.queue_offset,
-        )
+        receipt = popped_receipt(outcome, each, broker_name)
         again = attempt_in_order(outcome.order_count_info, each.queue_id, each.queue_offset)
         messages.append(_taken(each.record, receipt.text(), again, each.queue_id, each.queue_offset))
     remark = outcome.remark or ("" if messages else "NO_MESSAGE_IN_QUEUE")
