@@ -70,17 +70,9 @@ class GrpcClient(Closing):
         }
         return [(name, value) for name, value in values.items() if value is not None]
 
-    def call(
-        self,
-        rpc: str,
-        request: Message,
-        *,
-        client: str | None = "client",
-        deadline: float | None = ANSWER_SECONDS,
-        **headers: str | None,
-    ) -> Any:
-        """Return the response of a unary RPC, or the Failure with which it ended."""
-        return self.start_call(rpc, request, client=client, deadline=deadline, **headers)()
+    def call(self, rpc: str, request: Message, **more: Any) -> Any:
+        """Return the response of a unary RPC, or the Failure with which it ended; `more`: see `start_call`."""
+        return self.start_call(rpc, request, **more)()
 
     def start_call(
         self,

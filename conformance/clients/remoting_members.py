@@ -26,21 +26,30 @@ def heartbeat_request(
         "clientID": client,
         "producerDataSet": [{"groupName": each} for each in producers],
         "consumerDataSet": [
-            {
-                "groupName": group,
-                "consumeType": type,
-                "messageModel": model,
-                "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
-                "unitMode": False,
-                "subscriptionDataSet": [
-                    subscription(topic, expression, expression_type, version) for topic, expression in topics.items()
-                ],
-            }
+            consumer_data(
+                group,
+                *(subscription(topic, expression, expression_type, version) for topic, expression in topics.items()),
+                messageModel=model,
+                consumeType=type,
+            )
             for group, topics in (groups or {}).items()
         ],
         **members,
     }
     return json_request(RequestCode.HEART_BEAT, body)
+
+
+def consumer_data(group: str, *subscriptions: Mapping[str, object], **members: object) -> dict[str, object]:
+    """Build a ConsumerData as clients do; `members` replace its members."""
+    return {
+        "groupName": group,
+        "consumeType": "CONSUME_PASSIVELY",
+        "messageModel": "CLUSTERING",
+        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
+        "unitMode": False,
+        "subscriptionDataSet": subscriptions,
+        **members,
+    }
 
 
 def unregister_request(client: str, *, group: str | None = None, producers: str | None = None) -> Request:

@@ -14,10 +14,10 @@ def topic_fields(
     queues: int = 4,
     read: int | None = None,
     write: int | None = None,
-    perm: int = 6,
     kind: str | None = None,
+    **changes: object,
 ) -> dict[str, object]:
-    """Return the ext fields that create a topic.
+    """Return the ext fields that create a topic; `changes` replace fields, and None omits one.
 
     `kind`: message type (NORMAL, FIFO, DELAY, TRANSACTION); `perm`: 4 read, 2 write.
     """
@@ -26,12 +26,12 @@ def topic_fields(
         "defaultTopic": AUTO_CREATE_TOPIC,
         "readQueueNums": queues if read is None else read,
         "writeQueueNums": queues if write is None else write,
-        "perm": perm,
+        "perm": 6,
         "topicFilterType": "SINGLE_TAG",
         "topicSysFlag": 0,
         "order": False,
     }
-    return fields if kind is None else {**fields, "attributes": f"+message.type={kind}"}
+    return {**fields, **({} if kind is None else {"attributes": f"+message.type={kind}"}), **changes}
 
 
 def topic_request(name: str, **more: Any) -> Request:

@@ -65,18 +65,10 @@ class Grpc(World, GrpcClient):
 
     # --- calls
 
-    def call(
-        self,
-        rpc: str,
-        request: Message,
-        *,
-        client: str | None = "client",
-        deadline: float | None = ANSWER_SECONDS,
-        **headers: str | None,
-    ) -> Any:
-        """Return the response of a unary RPC, or the Failure with which it ended."""
+    def call(self, rpc: str, request: Message, **more: Any) -> Any:
+        """Return the response of a unary RPC, or the Failure with which it ended; `more`: see `start_call`."""
         handed_over = self._handed_over
-        answer = super().call(rpc, request, client=client, deadline=deadline, **headers)
+        answer = super().call(rpc, request, **more)
         # This call has been answered; earlier calls may still be unsent.
         self._handed_over = handed_over
         return answer

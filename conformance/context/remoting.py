@@ -4,8 +4,9 @@ Other requests use `ask(code, ext, body)`.
 """
 
 import time
-from collections.abc import Mapping
-from typing import Any, TypeVar, Unpack
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -22,15 +23,27 @@ from ..clients.remoting_consumption import (
     pull_request,
 )
 from ..clients.remoting_members import heartbeat_request
+from ..clients.remoting_request import Request
 from ..clients.remoting_sends import send_request, send_v1_request
 from ..clients.remoting_topics import route_request
 from ..clients.send_fields import SendFields
 from .world import World
 
 T = TypeVar("T")
+P = ParamSpec("P")
 _GLANCE_SECONDS = 0.01
 _AHEAD_MS = 60_000
 """Distance of a query's end from now, so that it finds new messages even if clocks differ."""
+
+
+def _asking(build: Callable[P, Request]) -> Callable[Concatenate[World, P], Answer]:
+    """Return a method that sends the request of a function, and returns the response."""
+
+    @wraps(build)
+    def ask(world: World, *args: P.args, **fields: P.kwargs) -> Answer:
+        return world.ask(*build(*args, **fields))
+
+    return ask
 
 
 class Remoting(World):
@@ -131,22 +144,8 @@ class Remoting(World):
             for message in answer.messages
         ]
 
-    def ack(self, topic: str, group: str, handle: str | None, offset: int, queue: int = 0, **fields: object) -> Answer:
-        """Acknowledge by receipt handle (a message's POP_CK property)."""
-        return self.ask(*ack_request(topic, group, handle, offset, queue, **fields))
-
-    def change(
-        self,
-        topic: str,
-        group: str,
-        handle: str | None,
-        offset: int,
-        invisible_ms: int,
-        queue: int = 0,
-        **fields: object,
-    ) -> Answer:
-        """Change the invisible duration of a message by its receipt handle (the message's POP_CK property)."""
-        return self.ask(*change_request(topic, group, handle, offset, invisible_ms, queue, **fields))
+    ack = _asking(ack_request)
+    change = _asking(change_request)
 
     # --- topics
 
@@ -160,13 +159,8 @@ class Remoting(World):
 
     # --- offsets
 
-    def commit(self, topic: str, group: str, offset: object, queue: object = 0) -> Answer:
-        """Commit an offset."""
-        return self.ask(*commit_request(topic, group, offset, queue))
-
-    def committed(self, topic: str, group: str, queue: int = 0, **fields: object) -> Answer:
-        """Query the committed offset."""
-        return self.ask(*committed_request(topic, group, queue, **fields))
+    commit = _asking(commit_request)
+    committed = _asking(committed_request)
 
     # --- clients
 

@@ -11,6 +11,7 @@ from grpc_protocol_client import GrpcProtocolClient
 from protocol_client import ProtocolClient
 from remoting_protocol_client import OnlyFrame, RemotingProtocolClient
 from rocketmq_testkit.conformance.clients.remoting_answer import json_of
+from rocketmq_testkit.conformance.clients.remoting_request import Request, request
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import (
     AskConsumerStatus,
@@ -110,23 +111,32 @@ class Questions(ABC, Generic[E]):
 
     def give_id(self, client: str, message_id: str, *, group: str = "G") -> Telling:
         """Request a direct consumption by the broker's id of a message of `T`."""
-        return self._ask(ConsumeMessageDirectly(group, client, message_id, "T", {}))
+        fields = {"consumerGroup": group, "clientId": client, "msgId": message_id, "topic": "T"}
+        code = RequestCode.CONSUME_MESSAGE_DIRECTLY
+        return self._ask(ConsumeMessageDirectly(group, client, message_id, "T", {}), request(code, fields))
 
     def running_info(self, client: str, group: str = "G") -> Telling:
         """Request the running info of a client, with its stacks."""
-        return self._ask(GetConsumerRunningInfo(group, client, {"jstackEnable": "true"}))
+        fields, more = {"consumerGroup": group, "clientId": client}, {"jstackEnable": "true"}
+        asked = request(RequestCode.GET_CONSUMER_RUNNING_INFO, {**fields, **more})
+        return self._ask(GetConsumerRunningInfo(group, client, more), asked)
 
     def status(self, client: str | None = None, group: str = "G") -> Telling:
         """Request the offsets of clients for `T`."""
-        return self._ask(GetConsumerStatus("T", group, client))
+        fields = {"topic": "T", "group": group, "clientAddr": client}
+        code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
+        return self._ask(GetConsumerStatus("T", group, client), request(code, fields))
 
     def reset(self, timestamp: int = 0, *, force: bool = True, group: str = "G") -> Told:
         """Reset the offsets of a group for `T`."""
-        told = self._ask(ResetOffset(group, "T", timestamp, force=force)).told
+        fields = {"topic": "T", "group": group, "timestamp": timestamp, "isForce": force}
+        asked = request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, fields)
+        told = self._ask(ResetOffset(group, "T", timestamp, force=force), asked).told
         assert told is not None
         return told
 
-    def _ask(self, operation: Operation) -> Telling:
+    def _ask(self, operation: Operation, asked: Request) -> Telling:
+        """Send an administrator's request; where the protocol has none, submit the operation."""
         engine, broker = self.protocol_client.engine, self.protocol_client.broker
         return _Operation(engine.submit(broker, operation, DirectChannel("administrator")))
 
@@ -209,33 +219,9 @@ class RemotingQuestions(Questions[RemotingProtocolClient]):
         answer = RemotingCommand(code, opaque=question.token, flag=RESPONSE, body=body)
         assert self.protocol_client.peer(client).send(answer)
 
-    def _ask(self, operation: Operation) -> Telling:
-        match operation:
-            case ConsumeMessageDirectly():
-                code, group, client = (
-                    RequestCode.CONSUME_MESSAGE_DIRECTLY,
-                    operation.consumer_group,
-                    operation.client_id,
-                )
-                ext = {"consumerGroup": group, "clientId": client, "msgId": operation.message_id, "topic": "T"}
-            case GetConsumerRunningInfo():
-                code, group, client = (
-                    RequestCode.GET_CONSUMER_RUNNING_INFO,
-                    operation.consumer_group,
-                    operation.client_id,
-                )
-                ext = {"consumerGroup": group, "clientId": client, **operation.ext_fields}
-            case GetConsumerStatus():
-                code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
-                ext = {"topic": "T", "group": operation.group, "clientAddr": operation.client_id}
-            case ResetOffset():
-                code, force = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "true" if operation.force else "false"
-                ext = {"topic": "T", "group": operation.group, "timestamp": str(operation.timestamp), "isForce": force}
-            case other:
-                raise AssertionError(other)
+    def _ask(self, operation: Operation, asked: Request) -> Telling:
         peer = self.protocol_client.peer(f"administrator {next(self._numbers)}")
-        fields = {name: value for name, value in ext.items() if value is not None}
-        return _Frame(peer, peer.exchange(code, fields))
+        return _Frame(peer, peer.exchange(*asked))
 
 
 class _Frame(OnlyFrame):

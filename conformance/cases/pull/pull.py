@@ -4,6 +4,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.remoting_consumption import pull_fields
+from ...clients.remoting_members import consumer_data
 from ...context.remoting import Remoting
 
 
@@ -172,14 +173,7 @@ def a_subscription_without_codes_matches_nothing(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     t.readable(topic, t.send(topic, "a", tag="A"))
     data = {"topic": topic, "subString": "A", "expressionType": "TAG", "subVersion": 1, "tagsSet": [], "codeSet": []}
-    consumer = {
-        "groupName": group,
-        "consumeType": "CONSUME_PASSIVELY",
-        "messageModel": "CLUSTERING",
-        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
-        "subscriptionDataSet": [data],
-    }
-    t.heartbeat(t.new("client"), consumerDataSet=[consumer])
+    t.heartbeat(t.new("client"), consumerDataSet=[consumer_data(group, data)])
     t.see("pulled", t.pull(topic, group, sysFlag=0, expression=None), 20)
 
 

@@ -10,9 +10,9 @@ from ...case import remoting_case
 from ...clients.json_text import dumps
 from ...clients.remoting_consumption import pull_fields
 from ...clients.remoting_sends import short_names
+from ...clients.remoting_topics import topic_fields
 from ...context.remoting import Remoting
 from ..send.request_reply import start
-from ..topic.topics import fields_of
 
 
 def _header(connection: RemotingClient, code: int, ext: Mapping[str, object], body: bytes = b"") -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _see_answers(t: Remoting, *, binary: bool) -> None:
         "topic": (
             broker,
             RequestCode.UPDATE_AND_CREATE_TOPIC,
-            fields_of(t.new(), readQueueNums=1, writeQueueNums=1),
+            topic_fields(t.new(), queues=1),
             b"",
         ),
         "config": (broker, RequestCode.GET_TOPIC_CONFIG, {"topic": topic}, b""),
