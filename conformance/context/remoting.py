@@ -36,8 +36,8 @@ _AHEAD_MS = 60_000
 """Distance of a query's end from now, so that it finds new messages even if clocks differ."""
 
 
-def _asking(build: Callable[P, Request]) -> Callable[Concatenate[World, P], Answer]:
-    """Return a method that sends the request of a function, and returns the response."""
+def _method_of(build: Callable[P, Request]) -> Callable[Concatenate[World, P], Answer]:
+    """Return a method that sends the request built by a function, and returns the response."""
 
     @wraps(build)
     def ask(world: World, *args: P.args, **fields: P.kwargs) -> Answer:
@@ -144,8 +144,8 @@ class Remoting(World):
             for message in answer.messages
         ]
 
-    ack = _asking(ack_request)
-    change = _asking(change_request)
+    ack = _method_of(ack_request)
+    change = _method_of(change_request)
 
     # --- topics
 
@@ -159,8 +159,8 @@ class Remoting(World):
 
     # --- offsets
 
-    commit = _asking(commit_request)
-    committed = _asking(committed_request)
+    commit = _method_of(commit_request)
+    committed = _method_of(committed_request)
 
     # --- clients
 
