@@ -171,7 +171,7 @@ class Grpc(World, GrpcClient):
         **system: Any,
     ) -> pb.Message:
         """Build a message as SDKs do; `system`: fields of SystemProperties such as tag, keys, message_group."""
-        own = {
+        own: dict[str, Any] = {
             "message_id": self.message_id() if message_id is None else message_id,
             "born_host": "case",
             "born_timestamp": grpc_requests.timestamp(self.now_ms()),

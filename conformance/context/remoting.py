@@ -123,8 +123,9 @@ class Remoting(World):
 
     def pop_fields(self, topic: str, group: str, **more: Any) -> dict[str, object]:
         """Return the ext fields of a pop that is sent now; `more`: see `pop_fields` of the clients."""
-        now = {"born_ms": self.now_ms()} if more.get("poll_ms") else {}
-        return pop_fields(topic, group, **now, **more)
+        if more.get("poll_ms"):
+            more.setdefault("born_ms", self.now_ms())
+        return pop_fields(topic, group, **more)
 
     def pop(self, topic: str, group: str, **more: Any) -> Answer:
         """Pop; `more`: see `pop_fields`, and `to`."""

@@ -314,9 +314,17 @@ def a_receive(
     **more: Any,
 ) -> sv.ReceiveMessageRequest:
     """Return a receive request; None omits a field. `more`: see `grpc_requests.receive`."""
-    times = {"invisible_ms": invisible_ms, "poll_ms": poll_ms}
-    place = {"broker": broker, "queue_id": queue_id}
-    return grpc_requests.receive(topic, group, max_messages=batch, filter_type=kind, **place, **times, **more)
+    return grpc_requests.receive(
+        topic,
+        group,
+        broker=broker,
+        queue_id=queue_id,
+        max_messages=batch,
+        invisible_ms=invisible_ms,
+        poll_ms=poll_ms,
+        filter_type=kind,
+        **more,
+    )
 
 
 def an_ack(*taken: str | pb.Message, topic: str = "T", group: str = "G") -> sv.AckMessageRequest:

@@ -15,7 +15,7 @@ CREATE = RequestCode.UPDATE_AND_CREATE_TOPIC
 
 def create(t: Remoting, topic: str, /, **changes: object) -> Answer:
     """Create or change a topic."""
-    return t.ask(CREATE, topic_fields(topic, **{"queues": 2, **changes}))
+    return t.ask(CREATE, {**topic_fields(topic, queues=2), **changes})
 
 
 def delete(t: Remoting, topic: str) -> tuple[Answer, Answer]:
