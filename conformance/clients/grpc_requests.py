@@ -143,7 +143,7 @@ def change(
 def forward(
     topic: str, group: str, handle: str, *, message_id: str, attempts: int = 0, most: int = 0
 ) -> sv.ForwardMessageToDeadLetterQueueRequest:
-    """Build a ForwardMessageToDeadLetterQueue request, after so many of at most `most` delivery attempts."""
+    """Build a ForwardMessageToDeadLetterQueue request, after `attempts` of at most `most` delivery attempts."""
     return sv.ForwardMessageToDeadLetterQueueRequest(
         group=pb.Resource(name=group),
         topic=pb.Resource(name=topic),
