@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 
-from rocketmq_testkit.emulator.engine import DirectCall
-from rocketmq_testkit.emulator.operations.base import Result
 from rocketmq_testkit.emulator.operations.consume import Notification, PeekMessage, PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.message_queries import ViewMessage
 from rocketmq_testkit.emulator.operations.offsets import SearchOffset
-from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack, SendResult
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.emulator.topic.topic_table import BATCH_QUEUE, QUEUE_TYPE
 from rocketmq_testkit.remoting.client import batch_body
-from world import BODY, FAR_MS, World
+from world import BODY, FAR_MS, World, answer
 
 Work = Callable[[], None]
 Step = Callable[[World, int], Work]
@@ -20,20 +18,6 @@ TOGETHER = 32
 EXPRESSION = "color = 'red' AND size > 98"
 BRINGS_SUBSCRIPTION = 4
 """System flag of a pull with an inline subscription."""
-
-
-def answer(call: DirectCall) -> Result:
-    """Return the result of an operation. Raises AssertionError for an error."""
-    assert isinstance(call.outcome, Result), call.outcome
-    return call.outcome
-
-
-def sent(world: World, topic: str, **properties: str) -> SendResult:
-    """Send a message and return the result with its offsets."""
-    message = SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k", **properties}, ("10.0.0.1", 1), world.now_ms)
-    stored = answer(world.submit(message))
-    assert isinstance(stored, SendResult)
-    return stored
 
 
 def _batches(world: World, topic: str, properties: dict[str, str], count: int) -> Work:
@@ -62,7 +46,7 @@ def whole_batch(world: World, count: int) -> Work:
 
 def sent_back(world: World, count: int) -> Work:
     """Send messages back that are retried after ten seconds."""
-    offsets = [sent(world, "work").physical_offset for _ in range(count)]
+    offsets = [world.sent("work").physical_offset for _ in range(count)]
 
     def work() -> None:
         for offset in offsets:
@@ -75,7 +59,7 @@ def pulled_by_an_expression(world: World, count: int) -> Work:
     """Pull a message that matches an expression, among others that do not; the time is per filtered message."""
     name = world.topic(f"colored-{next(world.names)}")
     for number in range(count):
-        sent(world, name, color="red", size=str(number % TOGETHER + 68))
+        world.sent(name, color="red", size=str(number % TOGETHER + 68))
 
     def work() -> None:
         for offset in range(0, count, TOGETHER):
@@ -111,7 +95,7 @@ def notified(world: World, count: int) -> Work:
 
 def viewed(world: World, count: int) -> Work:
     """View messages by their commit log offset."""
-    offset = sent(world, "work").physical_offset
+    offset = world.sent("work").physical_offset
 
     def work() -> None:
         for _ in range(count):

@@ -32,10 +32,9 @@ from pyspark_rocketmq.reading.batch_reader import RocketMQBatchReader
 from pyspark_rocketmq.session import class_archive
 from pyspark_rocketmq.testing import start_session
 from pyspark_rocketmq.writing.writer import send_rows
+from rocketmq_testkit.conformance.clients.remoting_sends import batch_request
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
-from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.remoting.client import RemotingClient, batch_body
-from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.client import RemotingClient
 from servers import EmulatorCommand, RealBroker, Server, cpu_seconds, create_topic, frozen, send_one
 
 MESSAGES = 400_000
@@ -87,15 +86,13 @@ class Workload:
 def fill(server: Server, messages: int) -> None:
     """Send messages with keys and tags to all queues."""
     create_topic(server, TOPIC, QUEUES)
-    fields = {"a": "bench", "b": TOPIC, "c": AUTO_CREATE_TOPIC, "d": 4, "f": 0, "g": 0, "h": 0, "i": "", "m": True}
     with RemotingClient(server.broker, timeout=60) as client:
         for at in range(0, messages, BATCH):
             some = [
                 (b"x" * BODY, {"UNIQ_KEY": f"{number:032X}", "TAGS": "a", "KEYS": f"k{number}"})
                 for number in range(at, at + BATCH)
             ]
-            queue = {"e": at // BATCH % QUEUES}
-            answer = client.request(RequestCode.SEND_BATCH_MESSAGE, {**fields, **queue}, batch_body(some))
+            answer = client.request(*batch_request(TOPIC, some, born_ms=0, queue=at // BATCH % QUEUES))
             if answer.code != 0:
                 raise RuntimeError(f"{server.name} does not store messages: {answer.remark}")
 

@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable
 from itertools import count as numbers
 
-from reads_and_batches import answer
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, UpdateConsumerOffset
-from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.operations.topics import (
     CreateStaticTopic,
     CreateTopic,
@@ -24,7 +23,7 @@ from rocketmq_testkit.emulator.operations.topics import (
     QueuePart,
     TopicConfig,
 )
-from world import BODY, FAR_MS, START_MS, World
+from world import BODY, FAR_MS, START_MS, World, answer
 
 LIGHT, DISPATCHED, STATIC, COMPACTED = 10_000, 200_000, 10_000, 100_000
 BUSY = 10
@@ -71,20 +70,12 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
         static_topic(world, f"static-{number}")
     answer(world.submit(CreateTopic(TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
     for number in range(compacted):
-        send(world, "compacted", KEYS=f"k{number % KEYS}")
+        world.sent("compacted", KEYS=f"k{number % KEYS}")
     # The pulls and the wait run the compaction before the measurement.
     pull(world, "compacted", 0)
     world.engine.scheduler.advance_to(world.now_ms + 3 * ROUND_MS)
     pull(world, "compacted", 0)
     return world
-
-
-def send(world: World, topic: str, **properties: str) -> SendResult:
-    """Send a message to queue 0."""
-    own = {"UNIQ_KEY": "k", **properties}
-    stored = answer(world.submit(SendMessage("P", topic, 0, BODY, own, ("10.0.0.1", 1), world.now_ms)))
-    assert isinstance(stored, SendResult)
-    return stored
 
 
 def pull(world: World, topic: str, offset: int) -> PullResult:
@@ -104,7 +95,7 @@ def light_queue(number: int) -> str:
 
 def dispatch(world: World, *queues: int) -> None:
     """Send a message that is also dispatched to these light queues."""
-    send(world, "work", INNER_MULTI_DISPATCH=",".join(map(light_queue, queues)))
+    world.sent("work", INNER_MULTI_DISPATCH=",".join(map(light_queue, queues)))
 
 
 def dispatched(world: World, count: int) -> Work:
@@ -123,7 +114,7 @@ def dispatched_to_new(world: World, count: int) -> Work:
 
     def work() -> None:
         for name in names:
-            send(world, "work", INNER_MULTI_DISPATCH=name)
+            world.sent("work", INNER_MULTI_DISPATCH=name)
 
     return work
 
@@ -179,7 +170,7 @@ def static_topic(world: World, topic: str) -> None:
     config = TopicConfig(topic, 2, 2)
     map_queues(world, here, config, 1, {0: [QueuePart(0, 0, here.name, 0)]})
     for _ in range(MOVED_AT):
-        send(world, topic)
+        world.sent(topic)
     moved = [QueuePart(0, 0, here.name, 0, 0, MOVED_AT), QueuePart(1, 0, there.name, GOES_ON_AT)]
     stays = [QueuePart(0, 1, here.name, 0)]
     for broker in (there, here):
@@ -264,7 +255,7 @@ def compacted_sent(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            send(world, "compacted", KEYS=f"k{number % KEYS}")
+            world.sent("compacted", KEYS=f"k{number % KEYS}")
 
     return work
 
@@ -274,7 +265,7 @@ def compacted_pulled(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            offset = send(world, "compacted", KEYS=f"k{number % KEYS}").queue_offset
+            offset = world.sent("compacted", KEYS=f"k{number % KEYS}").queue_offset
             assert pull(world, "compacted", offset).records
 
     return work
@@ -283,7 +274,7 @@ def compacted_pulled(world: World, count: int) -> Work:
 def compacted_pulled_early(world: World, count: int) -> Work:
     """Pull from the beginning of a compacted topic, in files that were already compacted."""
     for number in range(2 * IN_A_FILE):
-        send(world, "compacted", KEYS=f"k{number % KEYS}")
+        world.sent("compacted", KEYS=f"k{number % KEYS}")
     first = pull(world, "compacted", 0).min_offset
 
     def work() -> None:
@@ -304,14 +295,14 @@ def looked_through(messages: int) -> Callable[[], float]:
 
     def send_more(count: int) -> None:
         for _ in range(count):
-            send(world, "compacted", KEYS=f"k{next(fresh)}")
+            world.sent("compacted", KEYS=f"k{next(fresh)}")
 
     send_more(messages)
 
     def once() -> float:
         # A round reads all files if one of them is new.
         send_more(IN_A_FILE)
-        end = send(world, "compacted", KEYS="k").queue_offset
+        end = world.sent("compacted", KEYS="k").queue_offset
         pull(world, "compacted", end)
         world.engine.scheduler.advance_to(world.now_ms + 2 * ROUND_MS)
         begin = time.process_time_ns()

@@ -5,13 +5,12 @@ The rows of `bench/growth.py` about slaves. The full emulator holds 1,000,000 me
 
 from collections.abc import Callable
 
-from reads_and_batches import answer
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.operations.send import SendMessage
-from world import BODY, START_MS, World
+from world import BODY, START_MS, World, answer
 
 STORED, TOPICS = 1_000_000, 16
 PULLED = 32

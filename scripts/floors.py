@@ -53,7 +53,7 @@ ROOMS: Mapping[str, Sequence[str]] = {
     ),
     "conformance": _listed(
         """
-        deployment outcomes context helpers
+        deployment outcomes clients context helpers
         drivers/python_common drivers/toolchains drivers/cpp drivers/go_grpc drivers/go_remoting drivers/java_grpc
         drivers/java_remoting drivers/node drivers/python drivers/rust drivers
         sdk case.py scenario.py

@@ -346,7 +346,7 @@ def run_libraries() -> None:
     """Test each rule with both protocols, with the oldest libraries and those in between."""
     for wanted in (environments.OLDEST, *MIDDLE_PROTOBUFS):
         # Rules that call the engine directly use no library, as the engine's own tests.
-        others = ("-m", "not alone", "--entrances=remoting,grpc", *existing(BEHAVIOUR))
+        others = ("-m", "not alone", "--protocol-clients=remoting,grpc", *existing(BEHAVIOUR))
         pytest(f"{wanted.name}-behaviour", *others, python=environment(wanted))
 
 

@@ -10,9 +10,9 @@ from pyspark_rocketmq.errors import ClusterError, RowError, SendError
 from pyspark_rocketmq.options.options import sink_options
 from pyspark_rocketmq.writing.messages import Outgoing, QueueWish
 from pyspark_rocketmq.writing.sending import Sender, Sent
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
-from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 NUMBERS = count()
 
@@ -43,10 +43,8 @@ def send(emulator: Emulator, messages: list[Outgoing], **options: str) -> Sent:
 
 def stored_flags(emulator: Emulator, topic: str) -> list[int]:
     """Return the flags of the messages in queue 0."""
-    asked = {"consumerGroup": "g", "topic": topic, "queueId": 0, "queueOffset": 0, "maxMsgNums": 32, "sysFlag": 4}
-    asked |= {"commitOffset": 0, "suspendTimeoutMillis": 0, "subscription": "*", "subVersion": 0}
     with RemotingClient(emulator.broker) as client:
-        return [each.flag for each in decode_messages(client.request(RequestCode.PULL_MESSAGE, asked).body)]
+        return [each.flag for each in decode_messages(client.request(*pull_request(topic, "g")).body)]
 
 
 @pytest.mark.parametrize("window", ["1", "8", "64"])

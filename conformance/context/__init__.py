@@ -1,4 +1,4 @@
-"""Clients and helpers that cases use: raw clients of both protocols, unique names, clocks, and notes.
+"""The context of a case: a client of one protocol with unique names, the deployment's clock, and notes.
 
 They must not know cases, records, or how a target starts a broker.
 """

@@ -8,32 +8,28 @@ from threading import Thread
 from typing import Any, TypeVar, Unpack
 
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout, properties_text
+from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient
 from rocketmq_testkit.remoting.client.closeable import Closeable
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
+from ..clients.contradiction import Contradiction
+from ..clients.pending import ANSWER_SECONDS, Pending
+from ..clients.remoting_answer import Answer
+from ..clients.remoting_consumption import pull_request
+from ..clients.remoting_sends import send_fields, send_v1_request
+from ..clients.remoting_topics import group_request, max_offset_request, topic_request
+from ..clients.send_fields import SendFields
 from ..deployment.target import Place
-from .answer import Answer
 from .cluster import first_broker
 from .connections import open_connection
-from .json_text import dumps
 from .placeholders import Placeholders
-from .send_fields import SendFields
 from .shape import shape
 
 T = TypeVar("T")
 
-ANSWER_SECONDS = 30.0
-SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
-"""Bits of a pull's sysFlag."""
-_PEEK_SECONDS = 0.005
 _STEP_MS = 200
 """Polling interval of `until`, in the deployment's time."""
-
-
-class Contradiction(AssertionError):
-    """An observation contradicts the statement of its case."""
 
 
 class World(Closeable):
@@ -120,19 +116,8 @@ class World(Closeable):
         `kind`: message type (NORMAL, FIFO, DELAY, TRANSACTION); `perm`: 4 read, 2 write.
         """
         name = self.new() if name is None else name
-        ext: dict[str, object] = {
-            "topic": name,
-            "defaultTopic": AUTO_CREATE_TOPIC,
-            "readQueueNums": queues if read is None else read,
-            "writeQueueNums": queues if write is None else write,
-            "perm": perm,
-            "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": 0,
-            "order": False,
-        }
-        if kind is not None:
-            ext["attributes"] = f"+message.type={kind}"
-        answer = self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, ext, to=to)
+        made = topic_request(name, queues=queues, read=read, write=write, perm=perm, kind=kind)
+        answer = self.ask(*made, to=to)
         self.require(answer.code == 0, f"the topic {name} was not made: {answer}")
         return name
 
@@ -145,19 +130,7 @@ class World(Closeable):
 
     def ask_for_group(self, name: str, **config: Any) -> Answer:
         """Try to create a subscription group; the broker may reject it."""
-        fields = {
-            "groupName": name,
-            "consumeEnable": True,
-            "consumeFromMinEnable": True,
-            "consumeBroadcastEnable": True,
-            "retryQueueNums": 1,
-            "retryMaxTimes": 16,
-            "brokerId": 0,
-            "whichBrokerWhenConsumeSlowly": 1,
-            "notifyConsumerIdsChangedEnable": True,
-            **config,
-        }
-        return self.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, dumps(fields))
+        return self.ask(*group_request(name, **config))
 
     # --- connections
 
@@ -241,78 +214,28 @@ class World(Closeable):
         body: bytes = b"",
         *,
         to: RemotingClient | None = None,
-    ) -> "Pending":
+    ) -> Pending:
         """Send a request without waiting; returns a callable that waits for the response."""
         connection = to or self.broker
         return Pending(connection, connection.submit(code, ext, body))
 
     def send_fields(self, topic: str, **more: Unpack[SendFields]) -> dict[str, object]:
         """Return the ext fields of a send by their long names."""
-        queue = more.pop("queue", 0)
-        text = {"TAGS": more.pop("tag", None), "KEYS": more.pop("keys", None), **(more.pop("properties", None) or {})}
-        if more.pop("unique", True) and "UNIQ_KEY" not in text:
-            text["UNIQ_KEY"] = self.message_id()
-        return {
-            "producerGroup": "PG",
-            "topic": topic,
-            "defaultTopic": AUTO_CREATE_TOPIC,
-            "defaultTopicQueueNums": 4,
-            "queueId": queue,
-            "sysFlag": 0,
-            "bornTimestamp": self.now_ms(),
-            "flag": 0,
-            "properties": properties_text({name: value for name, value in text.items() if value is not None}),
-            "reconsumeTimes": 0,
-            "unitMode": False,
-            "batch": False,
-            **more,
-        }
+        return send_fields(topic, born_ms=self.now_ms(), new_id=self.message_id, **more)
 
     def store(self, topic: str, body: str | bytes, **more: Unpack[SendFields]) -> Answer:
         """Store a message with the remoting protocol, in cases of either protocol; the broker must accept it."""
-        text = body.encode() if isinstance(body, str) else body
-        answer = self.ask(RequestCode.SEND_MESSAGE, self.send_fields(topic, **more), text)
+        answer = self.ask(*send_v1_request(topic, body, born_ms=self.now_ms(), new_id=self.message_id, **more))
         self.require(answer.code == 0, f"a message was not stored: {answer}")
         return answer
 
-    def pull_fields(
-        self,
-        topic: str,
-        group: str,
-        queue: int = 0,
-        offset: int = 0,
-        *,
-        expression: str | None = "*",
-        type: str | None = "TAG",  # noqa: A002 RocketMQ's own word
-        max_messages: int = 32,
-        suspend_ms: int = 0,
-        commit: int | None = None,
-        **fields: object,
-    ) -> dict[str, object]:
-        """Return the ext fields of a pull that contains its subscription."""
-        flag = SUBSCRIPTION | (SUSPEND if suspend_ms else 0) | (0 if commit is None else COMMIT)
-        return {
-            "consumerGroup": group,
-            "topic": topic,
-            "queueId": queue,
-            "queueOffset": offset,
-            "maxMsgNums": max_messages,
-            "sysFlag": flag,
-            "commitOffset": commit or 0,
-            "suspendTimeoutMillis": suspend_ms,
-            "subscription": expression,
-            "subVersion": 0,
-            "expressionType": type,
-            **fields,
-        }
-
     def max_offset(self, topic: str, queue: int | str = 0) -> int:
         """Return the offset of a queue's next message; 0 if the queue does not exist."""
-        return int(self.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"])
+        return int(self.ask(*max_offset_request(topic, queue))["offset"])
 
     def messages_of(self, topic: str, group: str) -> list[ReceivedMessage]:
         """Return the messages of queue 0 of a topic, at most 32, read with a remoting pull."""
-        answer = self.ask(RequestCode.PULL_MESSAGE, self.pull_fields(topic, group))
+        answer = self.ask(*pull_request(topic, group))
         return answer.messages if answer.code == 0 else []
 
     # --- time
@@ -340,7 +263,7 @@ class World(Closeable):
             self.wait(step)
         return found
 
-    def arrival(self, pending: "Pending", seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Answer:
+    def arrival(self, pending: Pending, seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Answer:
         """Wait for the response to a held request, checking every `step` s, so that a stopwatch shows its time."""
         answer = self.until(pending.arrived, seconds, step=step)
         if answer is None:
@@ -348,7 +271,7 @@ class World(Closeable):
         return answer
 
     def see_arrival(
-        self, pending: "Pending", watch: "Stopwatch", low: float, high: float, code: int | None = None
+        self, pending: Pending, watch: "Stopwatch", low: float, high: float, code: int | None = None
     ) -> None:
         """Note the response to a held request, and whether it came between `low` and `high` seconds."""
         self.see("answer", self.arrival(pending), code)
@@ -357,30 +280,6 @@ class World(Closeable):
     def stopwatch(self) -> "Stopwatch":
         """Measure the deployment's time from now on."""
         return Stopwatch(self)
-
-
-class Pending:
-    """A request in flight. Calling it waits for the response."""
-
-    def __init__(self, connection: RemotingClient, opaque: int) -> None:
-        self._connection = connection
-        self._opaque = opaque
-        self._answer: Answer | None = None
-
-    def __call__(self) -> Answer:
-        return self._collect(ANSWER_SECONDS)
-
-    def arrived(self) -> Answer | None:
-        """Return the response if it has arrived. Cases poll it with `until`, so that a stopwatch shows its time."""
-        try:
-            return self._collect(_PEEK_SECONDS)
-        except RemotingTimeout:
-            return None
-
-    def _collect(self, seconds: float) -> Answer:
-        if self._answer is None:
-            self._answer = Answer.of(self._connection.collect(self._opaque, seconds))
-        return self._answer
 
 
 class Stopwatch:
@@ -415,7 +314,7 @@ class Stopwatch:
 
 def _taken_up(connection: RemotingClient) -> None:
     """Wait until the broker has handled all earlier requests, by sending a read-only request."""
-    connection.request(RequestCode.GET_MAX_OFFSET, {"topic": AUTO_CREATE_TOPIC, "queueId": 0}, timeout=ANSWER_SECONDS)
+    connection.request(*max_offset_request(AUTO_CREATE_TOPIC), timeout=ANSWER_SECONDS)
 
 
 def _code(value: Any) -> Any:

@@ -5,9 +5,9 @@ from typing import Any
 from rocketmq_testkit.remoting.client import Credentials, RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.answer import Answer
-from ..context.authorization import authorization
-from ..context.json_text import dumps
+from ..clients.grpc_signature import authorization
+from ..clients.json_text import dumps
+from ..clients.remoting_answer import Answer
 from ..context.world import World
 
 SECRET = "secret"

@@ -6,9 +6,9 @@ from typing import Any
 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
+from ..clients.contradiction import Contradiction
+from ..clients.grpc_answer import Received
 from ..context.grpc import Grpc
-from ..context.grpc_answer import Received
-from ..context.world import Contradiction
 
 _SHORTEST_WAIT_SECONDS = 5.2
 """The shortest long poll of a proxy, plus some margin."""

@@ -5,8 +5,8 @@ from typing import Any
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.answer import Answer
-from ..context.json_text import dumps
+from ..clients.json_text import dumps
+from ..clients.remoting_answer import Answer
 from ..context.remoting import Remoting
 
 PARSE_FAILED = 23

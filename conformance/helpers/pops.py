@@ -9,10 +9,10 @@ from rocketmq_testkit.emulator.message.names import pop_retry_topic
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.answer import Answer
+from ..clients.pending import Pending
+from ..clients.remoting_answer import Answer
+from ..clients.send_fields import SendFields
 from ..context.remoting import Remoting
-from ..context.send_fields import SendFields
-from ..context.world import Pending
 
 PULL_MAX = 32
 ONLOOKER = "onlooker"

@@ -1,41 +1,26 @@
 """Batches, and messages that consumers send back."""
 
-from collections.abc import Iterable, Mapping
 from typing import Unpack
 
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
-from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, batch_body
-from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient
 
-from ..context.answer import Answer
-from ..context.remoting import Remoting, short_names
-from ..context.send_fields import SendFields
-
-Parts = Iterable[tuple[bytes, Mapping[str, str]]]
+from ..clients.remoting_answer import Answer
+from ..clients.remoting_sends import Parts, batch_request, send_back_request
+from ..clients.send_fields import SendFields
+from ..context.remoting import Remoting
 
 
 def send_batch(t: Remoting, topic: str, parts: Parts | bytes, **more: Unpack[SendFields]) -> Answer:
     """Send a batch as SDKs do: without an id of its own, and with `batch=true`."""
-    fields: SendFields = {"unique": False, "batch": True, **more}
-    body = parts if isinstance(parts, bytes) else batch_body(parts)
-    return t.ask(RequestCode.SEND_BATCH_MESSAGE, short_names(t.send_fields(topic, **fields)), body)
+    return t.ask(*batch_request(topic, parts, born_ms=t.now_ms(), new_id=t.message_id, **more))
 
 
 def back(
     t: Remoting, group: str, place: object, level: object = 0, *, to: RemotingClient | None = None, **fields: object
 ) -> Answer:
     """Send back the message at a log offset, with a delay level."""
-    ext = {
-        "offset": place,
-        "group": group,
-        "delayLevel": level,
-        "originMsgId": "none",
-        "originTopic": "none",
-        "unitMode": False,
-        "maxReconsumeTimes": 16,
-        **fields,
-    }
-    return t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext, to=to)
+    return t.ask(*send_back_request(group, place, level, **fields), to=to)
 
 
 def waiting_by_level(t: Remoting, level: int, begin: int, real_topic: str) -> list[ReceivedMessage]:

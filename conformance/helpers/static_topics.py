@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.answer import Answer
-from ..context.json_text import dumps
+from ..clients.json_text import dumps
+from ..clients.remoting_answer import Answer
+from ..clients.remoting_topics import topic_fields
 from ..context.world import World
 
 Part = Mapping[str, object]
@@ -40,17 +40,7 @@ def make_static(
     to: RemotingClient | None = None,
 ) -> Answer:
     """Request a topic with these logical queues from a broker, by default the first one."""
-    ext = {
-        "topic": topic,
-        "defaultTopic": AUTO_CREATE_TOPIC,
-        "readQueueNums": queues,
-        "writeQueueNums": queues,
-        "perm": 6,
-        "topicFilterType": "SINGLE_TAG",
-        "topicSysFlag": 0,
-        "order": False,
-        "force": force,
-    }
+    ext = {**topic_fields(topic, queues=queues), "force": force}
     body = {
         "topic": topic,
         "scope": scope,

@@ -9,10 +9,11 @@ from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, de
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
-from ..context.answer import Answer
-from ..context.remoting import Remoting, short_names
-from ..context.send_fields import SendFields
-from ..context.world import Pending
+from ..clients.pending import Pending
+from ..clients.remoting_answer import Answer
+from ..clients.remoting_sends import end_fields, send_request
+from ..clients.send_fields import SendFields
+from ..context.remoting import Remoting
 
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
 """Values of commitOrRollback."""
@@ -53,8 +54,9 @@ class Producers:
 
     def start_half(self, body: str = "half", **more: Unpack[SendFields]) -> Pending:
         """Start to send a half message whose response may be delayed."""
-        fields = self.t.send_fields(self.topic, **self._half_fields(more))
-        return self.t.start(RequestCode.SEND_MESSAGE_V2, short_names(fields), body.encode(), to=self.t.connect())
+        born_ms, new_id = self.t.now_ms(), self.t.message_id
+        half = send_request(self.topic, body, born_ms=born_ms, new_id=new_id, **self._half_fields(more))
+        return self.t.start(*half, to=self.t.connect())
 
     def _half_fields(self, more: SendFields) -> SendFields:
         own = {"TRAN_MSG": "true", "PGROUP": self.name, **(more.pop("properties", None) or {})}
@@ -62,17 +64,8 @@ class Producers:
 
     def end_fields(self, sent: Answer, value: int, **fields: object) -> dict[str, object]:
         """Return the ext fields that end a half message, taken from its send response."""
-        return {
-            "topic": "none",
-            "producerGroup": self.name,
-            "tranStateTableOffset": sent["queueOffset"],
-            "commitLogOffset": sent.place,
-            "commitOrRollback": value,
-            "fromTransactionCheck": False,
-            "msgId": sent["transactionId"],
-            "transactionId": sent["transactionId"],
-            **fields,
-        }
+        offset, message_id = sent["queueOffset"], sent["transactionId"]
+        return end_fields(self.name, value, offset=offset, place=sent.place, message_id=message_id, **fields)
 
     def end(self, sent: Answer, value: int, **fields: object) -> Answer:
         """End a half message; `fields` replace those of `end_fields`."""

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ..case import Case, Protocol
-from ..context.world import Contradiction, World
+from ..clients.contradiction import Contradiction
+from ..context.world import World
 from ..deployment.target import REFERENCE_VERSION, Place, Target
 from ..outcomes import explained
 from ..outcomes.outcome import Outcome, Verdict, judge

@@ -5,7 +5,7 @@ from typing import Any
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.answer import Answer
+from ..clients.remoting_answer import Answer
 from ..scenario import scenario
 from ..sdk.actors import Consumer, Style
 from ..sdk.stage import Stage

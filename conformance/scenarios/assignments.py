@@ -7,7 +7,7 @@ from typing import Final
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.json_text import dumps
+from ..clients.json_text import dumps
 from ..drivers.process import Fields
 from ..scenario import scenario
 from ..sdk.actors import Consumer, Style

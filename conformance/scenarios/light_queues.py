@@ -1,8 +1,8 @@
 """Light queues (LMQ) through SDKs, which treat them as ordinary topics once the name server knows them."""
 
-from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC, LMQ_PREFIX
-from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 
+from ..clients.remoting_topics import route_request, topic_request
 from ..scenario import scenario
 from ..sdk.actors import text
 from ..sdk.stage import Stage
@@ -14,11 +14,8 @@ def _made(s: Stage) -> str:
     """Create a light queue that has a route."""
     world = s.world
     name = LMQ_PREFIX + world.new("light")
-    fields = {"topic": name, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
-    fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
-    s.require(world.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields).code == 0, f"{name} was not made")
-    route = {"topic": name}
-    s.wait_until(lambda: world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, route, to=world.namesrv).code == 0, "its route")
+    s.require(world.ask(*topic_request(name, queues=1)).code == 0, f"{name} was not made")
+    s.wait_until(lambda: world.ask(*route_request(name), to=world.namesrv).code == 0, "its route")
     return name
 
 

@@ -1,8 +1,6 @@
 """Topics with other kinds of queues: compacted topics, and batch consume queues."""
 
-from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.remoting.request.request_code import RequestCode
-
+from ..clients.remoting_topics import route_request, topic_request
 from ..scenario import scenario
 from ..sdk.actors import Consumer, text
 from ..sdk.stage import Stage
@@ -11,12 +9,9 @@ from ..sdk.stage import Stage
 def _made(s: Stage, attribute: str) -> str:
     """Create a topic with one queue and an attribute."""
     topic, world = s.world.new(), s.world
-    fields = {"topic": topic, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
-    fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
-    fields |= {"attributes": f"+message.type=NORMAL,+{attribute}"}
-    s.require(world.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields).code == 0, f"{topic} was not made")
-    route = {"topic": topic}
-    s.wait_until(lambda: world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, route, to=world.namesrv).code == 0, "its route")
+    made = topic_request(topic, queues=1, attributes=f"+message.type=NORMAL,+{attribute}")
+    s.require(world.ask(*made).code == 0, f"{topic} was not made")
+    s.wait_until(lambda: world.ask(*route_request(topic), to=world.namesrv).code == 0, "its route")
     return topic
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
+from ..clients.remoting_consumption import pull_fields
 from ..deployment.target import Capability
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
@@ -67,7 +68,7 @@ def _put(s: Stage, topic: str, content: str | bytes, to: RemotingClient | None =
 
 def _held(s: Stage, topic: str, broker: RemotingClient) -> set[str]:
     """Return the bodies of a topic's messages on a broker."""
-    answer = s.world.ask(RequestCode.PULL_MESSAGE, s.world.pull_fields(topic, LOOKER), to=broker)
+    answer = s.world.ask(RequestCode.PULL_MESSAGE, pull_fields(topic, LOOKER), to=broker)
     return {message.body.decode() for message in answer.messages} if answer.code == 0 else set()
 
 

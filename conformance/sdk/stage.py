@@ -12,7 +12,7 @@ from typing import Any
 from rocketmq_testkit.remoting.client import Credentials, ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.json_text import dumps
+from ..clients.json_text import dumps
 from ..context.world import Stopwatch, World
 from ..deployment.target import Place
 from ..drivers.build import Announce

@@ -136,7 +136,7 @@ class RemotingClient(Closeable):
     def _encode(
         self, code: int, flag: int, ext: Header | Mapping[str, object] | None, body: bytes
     ) -> tuple[int, bytes]:
-        fields = _ext_fields(ext)
+        fields = ext_texts(ext)
         if self.credentials is not None:
             fields = sign(self.credentials, fields or {}, body)
         self._opaque += 1
@@ -183,7 +183,8 @@ def _host_port(address: str | tuple[str, int]) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _ext_fields(ext: Header | Mapping[str, object] | None) -> dict[str, str] | None:
+def ext_texts(ext: Header | Mapping[str, object] | None) -> dict[str, str] | None:
+    """Return ext fields as texts, without those that are None."""
     if ext is None:
         return None
     if isinstance(ext, Header):

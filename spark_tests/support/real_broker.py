@@ -15,9 +15,12 @@ from typing import Any
 import pytest
 from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.options.options import source_options
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
+from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_sends import send_request
+from rocketmq_testkit.conformance.clients.remoting_topics import group_request, topic_request
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
 from rocketmq_testkit.emulator.message import properties as props
-from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.fixtures.inspect.messages import Message, from_record
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.client.messages import split_records
@@ -30,9 +33,7 @@ APACHE = "apache:"
 BROKER = "broker-a"
 SETTINGS = {"enablePropertyFilter": "false"}
 """Upstream's default, which the emulator has as well."""
-PULL_SIZE = 32
 FOUND = 0
-_SUBSCRIPTION_IN_REQUEST = 4
 
 
 class RunningBroker:
@@ -84,31 +85,19 @@ class RealBroker:
     @property
     def version(self) -> int:
         """The broker's version number, as in the header of its responses."""
-        return self.ask(RequestCode.GET_ALL_TOPIC_CONFIG, {}).version
+        return self.ask(request(RequestCode.GET_ALL_TOPIC_CONFIG, {})).version
 
     def topic(self, name: str, type: str | None = None, queues: int | None = None) -> "RealTopic":  # noqa: A002 - as Emulator.topic
         """Create or change a topic, and wait until every client can see it."""
-        fields = {
-            "topic": name,
-            "defaultTopic": AUTO_CREATE_TOPIC,
-            "readQueueNums": queues or 8,
-            "writeQueueNums": queues or 8,
-            "perm": 6,
-            "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": 0,
-            "order": False,
-            "attributes": f"+message.type={(type or 'NORMAL').upper()}" if name not in self._made else "",
-        }
+        kind = (type or "NORMAL").upper() if name not in self._made else None
         self._made.add(name)
-        self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields)
+        self.ask(topic_request(name, queues=queues or 8, kind=kind))
         self._until(lambda: self._queues(name) == (queues or 8), f"topic {name} is not in the route")
         return RealTopic(self, name)
 
     def group(self, name: str) -> None:
         """Create a subscription group."""
-        self.ask(
-            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps({"groupName": name, "brokerId": 0}).encode()
-        )
+        self.ask(group_request(name))
 
     def messages(self, topic: str) -> list[Message]:
         """Return all messages of a topic in the order in which they were stored."""
@@ -144,16 +133,14 @@ class RealBroker:
     def forget(self) -> None:
         """Delete the topics of the test."""
         for topic in self._made:
-            self.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})
-            self.ask(RequestCode.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}, to=self.namesrv)
+            self.ask(request(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}))
+            self.ask(request(RequestCode.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}), to=self.namesrv)
 
-    def ask(
-        self, code: RequestCode, fields: Mapping[str, object], body: bytes = b"", to: str | None = None
-    ) -> RemotingCommand:
+    def ask(self, asked: Request, to: str | None = None) -> RemotingCommand:
         """Send a request to the broker, which must succeed."""
         with RemotingClient(to or self.broker, timeout=SECONDS) as client:
-            answer = client.request(code, fields, body)
-        assert answer.code == 0, f"{code.name}: {answer.remark}"
+            answer = client.request(*asked)
+        assert answer.code == 0, f"{asked.code.name}: {answer.remark}"
         return answer
 
     def next_id(self) -> str:
@@ -174,26 +161,12 @@ class RealBroker:
     def _of_queue(self, topic: str, queue: int) -> Iterator[Message]:
         where = {"topic": topic, "queueId": queue}
         at, end = (
-            int((self.ask(code, where).ext_fields or {})["offset"])
+            int((self.ask(request(code, where)).ext_fields or {})["offset"])
             for code in (RequestCode.GET_MIN_OFFSET, RequestCode.GET_MAX_OFFSET)
         )
         with RemotingClient(self.broker, timeout=SECONDS) as client:
             while at < end:
-                answer = client.request(
-                    RequestCode.PULL_MESSAGE,
-                    {
-                        **where,
-                        "consumerGroup": "looks-into-topics",
-                        "queueOffset": at,
-                        "maxMsgNums": PULL_SIZE,
-                        "sysFlag": _SUBSCRIPTION_IN_REQUEST,
-                        "commitOffset": 0,
-                        "suspendTimeoutMillis": 0,
-                        "subscription": "*",
-                        "subVersion": 0,
-                        "expressionType": "TAG",
-                    },
-                )
+                answer = client.request(*pull_request(topic, "looks-into-topics", queue, at))
                 assert answer.code == FOUND, answer.remark
                 for record in split_records(answer.body):
                     yield from_record(record, BROKER)
@@ -240,14 +213,12 @@ class RealTopic:
         if message_group is not None:
             found[props.SHARDING_KEY] = message_group
             queue = (props.string_hash(message_group) & 0x7FFFFFFF) % self._broker._queues(self.name)
-        fields = {"a": "p", "b": self.name, "c": AUTO_CREATE_TOPIC, "d": 8, "e": queue, "f": 0, "h": 0, "j": 0}
-        fields |= {"g": int(time.time() * 1000), "i": props.encode(found), "k": False, "m": False}
-        data = body.encode() if isinstance(body, str) else body
-        answer = self._broker.ask(RequestCode.SEND_MESSAGE_V2, fields, data)
+        born_ms = int(time.time() * 1000)
+        answer = self._broker.ask(send_request(self.name, body, born_ms=born_ms, queue=queue, properties=found))
         self._broker.settle()
         # The message id contains the broker's address and the commit log offset.
         place = int((answer.ext_fields or {})["msgId"][-16:], 16)
-        viewed = self._broker.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place})
+        viewed = self._broker.ask(request(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place}))
         return from_record(viewed.body, BROKER)
 
 

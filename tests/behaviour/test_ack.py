@@ -1,21 +1,22 @@
 """Acknowledgement and revive: which popped messages are redelivered, when, and with which fields."""
 
 import pytest
-from entrance import Entrance, handles
-from entrances import ALL, through
 from grpc_texts import EXPIRED
-from rocketmq_testkit.conformance.helpers.handles import forged, handle_fields
+from protocol_client import ProtocolClient
+from protocol_clients import ALL, through
+from protocol_values import handles
+from rocketmq_testkit.conformance.clients.receipt_handles import forged, handle_fields
 
 RETRY = "%RETRY%G_T"
 
 
-def copies(e: Entrance) -> list[bytes]:
+def copies(e: ProtocolClient) -> list[bytes]:
     """Return the bodies of the messages that were redelivered to group G."""
     return [record.body for record in e.records(RETRY)]
 
 
 @through(*ALL)
-def test_what_is_acknowledged_does_not_come_back(e: Entrance) -> None:
+def test_what_is_acknowledged_does_not_come_back(e: ProtocolClient) -> None:
     """An acknowledged message is not redelivered.
 
     The others of its pop are redelivered once, through the retry topic.
@@ -29,7 +30,7 @@ def test_what_is_acknowledged_does_not_come_back(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_many_are_acknowledged_at_once(e: Entrance) -> None:
+def test_many_are_acknowledged_at_once(e: ProtocolClient) -> None:
     """One request acknowledges messages of several pops, of several queues, and of both normal and retry topics."""
     e.topic(queues=2)
     e.store(b"a", b"b", queue=0)
@@ -45,7 +46,7 @@ def test_many_are_acknowledged_at_once(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_the_order_of_acknowledgements_does_not_matter(e: Entrance) -> None:
+def test_the_order_of_acknowledgements_does_not_matter(e: ProtocolClient) -> None:
     """Messages of a pop can be acknowledged last first, in one request or in several."""
     e.filled(5)
     one, two, three, four, _ = handles(e.take())
@@ -57,7 +58,7 @@ def test_the_order_of_acknowledgements_does_not_matter(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_an_acknowledgement_may_be_repeated(e: Entrance) -> None:
+def test_an_acknowledgement_may_be_repeated(e: ProtocolClient) -> None:
     """A repeated acknowledgement succeeds each time and has no effect on other messages."""
     e.filled(2)
     first, _ = e.take()
@@ -70,7 +71,7 @@ def test_an_acknowledgement_may_be_repeated(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize("wait_ms", [10_000, 12_500, 60_000])
-def test_a_message_comes_back_two_to_four_seconds_late(e: Entrance, wait_ms: int) -> None:
+def test_a_message_comes_back_two_to_four_seconds_late(e: ProtocolClient, wait_ms: int) -> None:
     """A message is redelivered later than 2 s, but within 4 s, after its invisible duration ends."""
     e.filled(1)
     e.take(invisible_ms=wait_ms)
@@ -81,7 +82,7 @@ def test_a_message_comes_back_two_to_four_seconds_late(e: Entrance, wait_ms: int
 
 
 @through(*ALL)
-def test_what_a_message_is_when_it_comes_back(e: Entrance) -> None:
+def test_what_a_message_is_when_it_comes_back(e: ProtocolClient) -> None:
     """A redelivered message keeps its id, tag and keys.
 
     It counts one attempt more and has an offset of the retry topic.
@@ -103,7 +104,7 @@ def test_what_a_message_is_when_it_comes_back(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_attempts_are_counted_on(e: Entrance) -> None:
+def test_attempts_are_counted_on(e: ProtocolClient) -> None:
     """The attempt grows with each redelivery of an unacknowledged message; the time of its first pop stays."""
     e.filled(1)
     popped_ms = e.now_ms
@@ -117,7 +118,7 @@ def test_attempts_are_counted_on(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_messages_come_back_in_the_order_of_their_times(e: Entrance) -> None:
+def test_messages_come_back_in_the_order_of_their_times(e: ProtocolClient) -> None:
     """The message whose invisible duration ends first is redelivered first, regardless of the order of pops."""
     e.filled(3)
     for seconds in (30, 20, 10):
@@ -127,7 +128,7 @@ def test_messages_come_back_in_the_order_of_their_times(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_messages_of_one_pop_come_back_in_order(e: Entrance) -> None:
+def test_messages_of_one_pop_come_back_in_order(e: ProtocolClient) -> None:
     """Messages of one pop are redelivered in the order of their queue offsets."""
     e.filled(6)
     e.take()
@@ -138,7 +139,7 @@ def test_messages_of_one_pop_come_back_in_order(e: Entrance) -> None:
 @through("engine", "remoting")
 @pytest.mark.parametrize(("late_ms", "back"), [(-1, []), (0, []), (1_500, []), (6_000, [b"0"])])
 def test_a_late_acknowledgement_counts_until_the_message_came_back(
-    e: Entrance, late_ms: int, back: list[bytes]
+    e: ProtocolClient, late_ms: int, back: list[bytes]
 ) -> None:
     """The broker accepts a late acknowledgement; it prevents redelivery until the message is in the retry topic."""
     e.filled(1)
@@ -150,7 +151,7 @@ def test_a_late_acknowledgement_counts_until_the_message_came_back(
 
 
 @through("grpc")
-def test_a_proxy_refuses_expired_handles(e: Entrance) -> None:
+def test_a_proxy_refuses_expired_handles(e: ProtocolClient) -> None:
     """The proxy rejects a handle from the millisecond in which it expires, and the message is redelivered."""
     e.filled(1)
     (message,) = e.take()
@@ -162,7 +163,7 @@ def test_a_proxy_refuses_expired_handles(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_handle_acknowledges_its_own_delivery_only(e: Entrance) -> None:
+def test_a_handle_acknowledges_its_own_delivery_only(e: ProtocolClient) -> None:
     """A handle of the first attempt does not acknowledge the second attempt."""
     e.filled(1)
     (first,) = e.take(invisible_ms=60_000)
@@ -177,7 +178,7 @@ def test_a_handle_acknowledges_its_own_delivery_only(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_another_groups_handle_has_no_effect(e: Entrance) -> None:
+def test_another_groups_handle_has_no_effect(e: ProtocolClient) -> None:
     """An acknowledgement with a handle of another group succeeds without effect."""
     e.filled(1)
     (mine,) = e.take(group="G")
@@ -193,7 +194,7 @@ def test_another_groups_handle_has_no_effect(e: Entrance) -> None:
 @pytest.mark.parametrize(
     "changes", [{"popped": 1_700_000_000_001}, {"start": 7}, {"revive": 77}, {"broker": "nobody"}], ids=str
 )
-def test_a_handle_that_fits_nothing_has_no_effect(e: Entrance, changes: dict[str, object]) -> None:
+def test_a_handle_that_fits_nothing_has_no_effect(e: ProtocolClient, changes: dict[str, object]) -> None:
     """An acknowledgement whose handle matches no check point succeeds, and the message is redelivered."""
     e.filled(1)
     (message,) = e.take()
@@ -203,7 +204,7 @@ def test_a_handle_that_fits_nothing_has_no_effect(e: Entrance, changes: dict[str
 
 
 @through(*ALL)
-def test_acknowledgements_do_not_move_the_group(e: Entrance) -> None:
+def test_acknowledgements_do_not_move_the_group(e: ProtocolClient) -> None:
     """Acknowledgements and redelivery leave the offset of a group in the topic unchanged.
 
     The retry topic has its own.
@@ -222,7 +223,7 @@ def test_acknowledgements_do_not_move_the_group(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_nothing_comes_back_from_a_deleted_topic(e: Entrance) -> None:
+def test_nothing_comes_back_from_a_deleted_topic(e: ProtocolClient) -> None:
     """Revive skips the check points of a deleted topic and redelivers the messages of other topics."""
     e.filled(1)
     e.filled(1, "U")
@@ -235,7 +236,7 @@ def test_nothing_comes_back_from_a_deleted_topic(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_crash_loses_no_acknowledgement_that_is_stored(e: Entrance) -> None:
+def test_a_crash_loses_no_acknowledgement_that_is_stored(e: ProtocolClient) -> None:
     """A broker crash loses no stored acknowledgement.
 
     Unacknowledged messages and offsets that were written to a file survive as well.
@@ -252,7 +253,7 @@ def test_a_crash_loses_no_acknowledgement_that_is_stored(e: Entrance) -> None:
 
 
 @through(*ALL, enable_pop_buffer_merge=True)
-def test_a_crash_loses_what_is_only_in_memory(e: Entrance) -> None:
+def test_a_crash_loses_what_is_only_in_memory(e: ProtocolClient) -> None:
     """A crash loses the check points in the merge buffer: the group receives the messages again as first attempts."""
     e.filled(2)
     e.take()

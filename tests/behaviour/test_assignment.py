@@ -3,8 +3,9 @@
 from collections import Counter
 
 import pytest
-from entrance import BrokerEntrance, Entrance, Waiting
-from entrances import ALL, BROKER, through
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import Waiting
 
 
 @through(*BROKER)
@@ -15,7 +16,7 @@ from entrances import ALL, BROKER, through
         ("AVG_BY_CIRCLE", {"a": [0, 3, 6], "b": [1, 4], "c": [2, 5]}),
     ],
 )
-def test_queues_are_divided(e: BrokerEntrance, strategy: str, shares: dict[str, list[int]]) -> None:
+def test_queues_are_divided(e: BrokerProtocolClient, strategy: str, shares: dict[str, list[int]]) -> None:
     """The broker divides queues by the requested strategy over the client ids in sorted order.
 
     Each queue has one reader.
@@ -29,7 +30,7 @@ def test_queues_are_divided(e: BrokerEntrance, strategy: str, shares: dict[str, 
 
 @through(*BROKER)
 @pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE"])
-def test_more_clients_than_queues(e: BrokerEntrance, strategy: str) -> None:
+def test_more_clients_than_queues(e: BrokerProtocolClient, strategy: str) -> None:
     """If a group has more clients than queues, the last clients are assigned no queue."""
     e.topic(queues=2)
     for client in "abc":
@@ -39,7 +40,7 @@ def test_more_clients_than_queues(e: BrokerEntrance, strategy: str) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("strategy", ["CONSISTENT_HASH", "MACHINE_ROOM", "avg", ""])
-def test_the_broker_knows_two_strategies(e: BrokerEntrance, strategy: str) -> None:
+def test_the_broker_knows_two_strategies(e: BrokerProtocolClient, strategy: str) -> None:
     """The broker assigns nothing for another strategy, such as CONSISTENT_HASH: clients divide queues themselves."""
     e.topic()
     e.beat("a")
@@ -47,7 +48,7 @@ def test_the_broker_knows_two_strategies(e: BrokerEntrance, strategy: str) -> No
 
 
 @through(*BROKER)
-def test_the_division_follows_the_group(e: BrokerEntrance) -> None:
+def test_the_division_follows_the_group(e: BrokerProtocolClient) -> None:
     """A client that joins or leaves changes the assignment at once; a client outside the group is assigned nothing."""
     e.topic(queues=4)
     assert e.assigned("a") is None
@@ -61,7 +62,7 @@ def test_the_division_follows_the_group(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_broadcasting_clients_read_everything(e: BrokerEntrance) -> None:
+def test_broadcasting_clients_read_everything(e: BrokerProtocolClient) -> None:
     """A broadcasting client is assigned every queue, even if it is not a member of the group."""
     e.topic(queues=3)
     assert e.assigned("anybody", model="BROADCASTING") == [(0, "PULL"), (1, "PULL"), (2, "PULL")]
@@ -78,7 +79,7 @@ def test_broadcasting_clients_read_everything(e: BrokerEntrance) -> None:
         (3, {client: [-1] for client in "abcd"}),
     ],
 )
-def test_clients_that_pop_share_queues(e: BrokerEntrance, share: int, shares: dict[str, list[int]]) -> None:
+def test_clients_that_pop_share_queues(e: BrokerProtocolClient, share: int, shares: dict[str, list[int]]) -> None:
     """Popping clients share queues: each gets its own queues and those of the next `share` clients.
 
     If `share` is not positive or spans all other clients, the assignment is queue -1, which stands for every queue.
@@ -93,7 +94,7 @@ def test_clients_that_pop_share_queues(e: BrokerEntrance, share: int, shares: di
 
 
 @through(*BROKER)
-def test_more_clients_that_pop_than_queues(e: BrokerEntrance) -> None:
+def test_more_clients_that_pop_than_queues(e: BrokerProtocolClient) -> None:
     """If more clients pop than there are queues, each is assigned one queue, and several clients share a queue."""
     e.topic(queues=2)
     for client in "abcde":
@@ -104,7 +105,7 @@ def test_more_clients_that_pop_than_queues(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize(("share", "found"), [(-1, [-1]), (0, [-1]), (1, []), (2, []), (3, [-1])])
-def test_a_stranger_that_pops(e: BrokerEntrance, share: int, found: list[int]) -> None:
+def test_a_stranger_that_pops(e: BrokerProtocolClient, share: int, found: list[int]) -> None:
     """A popping client outside the group is assigned queue -1 (every queue), or nothing if queues are shared."""
     e.topic(queues=4)
     for client in "abcd":
@@ -114,7 +115,7 @@ def test_a_stranger_that_pops(e: BrokerEntrance, share: int, found: list[int]) -
 
 
 @through(*BROKER, server_load_balancer_enable=False)
-def test_without_balancing_everybody_reads_everything(e: BrokerEntrance) -> None:
+def test_without_balancing_everybody_reads_everything(e: BrokerProtocolClient) -> None:
     """Without load balancing, every client is assigned every queue, for any strategy and also outside the group.
 
     A popping client is assigned the queues one by one.
@@ -129,7 +130,7 @@ def test_without_balancing_everybody_reads_everything(e: BrokerEntrance) -> None
 
 
 @through(*BROKER, default_message_request_mode="POP")
-def test_groups_pop_unless_told_otherwise(e: BrokerEntrance) -> None:
+def test_groups_pop_unless_told_otherwise(e: BrokerProtocolClient) -> None:
     """With defaultMessageRequestMode=POP, a group pops until a request sets its mode to PULL."""
     e.topic(queues=2)
     e.beat("a")
@@ -140,7 +141,7 @@ def test_groups_pop_unless_told_otherwise(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER, default_message_request_mode="POP", default_pop_share_queue_num=1)
-def test_groups_share_queues_unless_told_otherwise(e: BrokerEntrance) -> None:
+def test_groups_share_queues_unless_told_otherwise(e: BrokerProtocolClient) -> None:
     """With defaultPopShareQueueNum=1, each popping client is assigned its own queue and the next one."""
     e.topic(queues=4)
     for client in "abcd":
@@ -151,7 +152,7 @@ def test_groups_share_queues_unless_told_otherwise(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_the_mode_can_be_taken_back(e: BrokerEntrance) -> None:
+def test_the_mode_can_be_taken_back(e: BrokerProtocolClient) -> None:
     """A group whose request mode is set back from POP to PULL is assigned queues to pull."""
     e.topic(queues=2)
     e.beat("a")
@@ -162,7 +163,7 @@ def test_the_mode_can_be_taken_back(e: BrokerEntrance) -> None:
 
 
 @through(*ALL)
-def test_four_consumers_share_one_queue(e: Entrance) -> None:
+def test_four_consumers_share_one_queue(e: ProtocolClient) -> None:
     """Four long-polling consumers of one queue receive a quarter of 400 messages each.
 
     The pop that has waited longest is served first.
@@ -191,7 +192,7 @@ def test_four_consumers_share_one_queue(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_backlog_is_shared_by_who_asks(e: Entrance) -> None:
+def test_a_backlog_is_shared_by_who_asks(e: ProtocolClient) -> None:
     """Four consumers that pop small batches of one queue by turns receive a quarter of its backlog each."""
     e.filled(320)
     got: Counter[str] = Counter()
@@ -202,7 +203,7 @@ def test_a_backlog_is_shared_by_who_asks(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_progress_as_administrators_see_it(e: BrokerEntrance) -> None:
+def test_progress_as_administrators_see_it(e: BrokerProtocolClient) -> None:
     """Consume statistics show the end of each queue and the offset of the group.
 
     Popped messages in flight count as consumed.

@@ -1,9 +1,10 @@
 """Several brokers: routes, distribution of sends, consumption, and stop and restart of one broker."""
 
 import pytest
-from entrance import BrokerEntrance, Entrance, Route
-from entrances import ALL, BROKER, through
 from grpc_texts import PROXY_EXCEPTION
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import Route
 
 A, B = "broker-a", "broker-b"
 TWO = 2
@@ -12,8 +13,8 @@ OFFSETS_FIRST_WRITTEN_MS, OFFSETS_WRITTEN_MS = 10_000, 5_000
 
 
 @pytest.fixture
-def two(e: Entrance) -> Entrance:
-    """Return an entrance to two brokers with a topic of two queues on each."""
+def two(e: ProtocolClient) -> ProtocolClient:
+    """Return a protocol client of two brokers with a topic of two queues on each."""
     e.topic(queues=2)
     return e
 
@@ -22,7 +23,7 @@ def two(e: Entrance) -> Entrance:
 
 
 @through(*ALL, brokers=3)
-def test_a_route_names_the_brokers_that_have_the_topic(e: Entrance) -> None:
+def test_a_route_names_the_brokers_that_have_the_topic(e: ProtocolClient) -> None:
     """A route names the brokers that have the topic, each with its own number of queues."""
     e.topic("T", 2, on=[A])
     e.topic("T", 4, on=[B])
@@ -33,7 +34,7 @@ def test_a_route_names_the_brokers_that_have_the_topic(e: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_a_route_tells_what_each_broker_permits(e: Entrance) -> None:
+def test_a_route_tells_what_each_broker_permits(e: ProtocolClient) -> None:
     """A route shows the permissions of the topic on each broker; sends avoid the broker where it is not writable."""
     e.topic(perm=4, on=[A])
     e.topic(perm=2, on=[B])
@@ -43,7 +44,7 @@ def test_a_route_tells_what_each_broker_permits(e: Entrance) -> None:
 
 
 @through(*BROKER, brokers=2)
-def test_a_topic_that_a_send_creates_is_on_one_broker(e: BrokerEntrance) -> None:
+def test_a_topic_that_a_send_creates_is_on_one_broker(e: BrokerProtocolClient) -> None:
     """A send to an unknown topic creates it only on the broker that receives the send."""
     e.at(B).send(b"0", topic="new")
     assert e.route("new") == {B: Route(4, 4)}
@@ -52,7 +53,7 @@ def test_a_topic_that_a_send_creates_is_on_one_broker(e: BrokerEntrance) -> None
 
 
 @through(*ALL, brokers=2)
-def test_a_broker_that_stops_is_out_of_all_routes(two: Entrance) -> None:
+def test_a_broker_that_stops_is_out_of_all_routes(two: ProtocolClient) -> None:
     """A stopped broker disappears from all routes at once, and reappears with its topics when it restarts.
 
     A topic that only this broker has is without route meanwhile.
@@ -65,7 +66,7 @@ def test_a_broker_that_stops_is_out_of_all_routes(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_a_broker_without_write_permission_is_read_only(two: Entrance) -> None:
+def test_a_broker_without_write_permission_is_read_only(two: ProtocolClient) -> None:
     """A broker without write permission has no writable queue in routes until the permission is restored."""
     two.at(B).wipe()
     assert two.route() == {A: Route(2, 2), B: Route(2, 0)}
@@ -75,7 +76,7 @@ def test_a_broker_without_write_permission_is_read_only(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 @pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
-def test_a_broker_that_comes_back_may_be_written_to(two: Entrance, kill: bool) -> None:
+def test_a_broker_that_comes_back_may_be_written_to(two: ProtocolClient, kill: bool) -> None:
     """A restarted broker is writable because its registration restores the permission; others stay read-only."""
     for name in (A, B):
         two.at(name).wipe()
@@ -85,7 +86,7 @@ def test_a_broker_that_comes_back_may_be_written_to(two: Entrance, kill: bool) -
 
 
 @through(*ALL, brokers=2)
-def test_what_is_made_after_a_wipe_may_be_written_to(two: Entrance) -> None:
+def test_what_is_made_after_a_wipe_may_be_written_to(two: ProtocolClient) -> None:
     """A topic that is created or changed after write permission was removed is writable.
 
     Other topics stay read-only.
@@ -101,7 +102,7 @@ def test_what_is_made_after_a_wipe_may_be_written_to(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_sends_take_turns_between_brokers(two: Entrance) -> None:
+def test_sends_take_turns_between_brokers(two: ProtocolClient) -> None:
     """Sends are distributed evenly over all queues of all brokers."""
     two.publish(*(b"%d" % number for number in range(8)))
     assert two.held() == {A: 4, B: 4}
@@ -110,7 +111,7 @@ def test_sends_take_turns_between_brokers(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 @pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
-def test_sends_go_to_brokers_that_run(two: Entrance, kill: bool) -> None:
+def test_sends_go_to_brokers_that_run(two: ProtocolClient, kill: bool) -> None:
     """Sends go to running brokers only, and to a restarted broker again."""
     two.at(B).down(kill=kill)
     two.publish(b"0", b"1", b"2", b"3")
@@ -121,7 +122,7 @@ def test_sends_go_to_brokers_that_run(two: Entrance, kill: bool) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_sends_avoid_a_broker_without_write_permission(two: Entrance) -> None:
+def test_sends_avoid_a_broker_without_write_permission(two: ProtocolClient) -> None:
     """Sends avoid a broker without write permission; its stored messages can still be consumed."""
     two.publish(b"0", b"1", b"2", b"3")
     two.at(A).wipe()
@@ -131,7 +132,7 @@ def test_sends_avoid_a_broker_without_write_permission(two: Entrance) -> None:
 
 
 @through(*BROKER, brokers=2)
-def test_a_broker_takes_what_it_is_sent_though_it_was_wiped(two: BrokerEntrance) -> None:
+def test_a_broker_takes_what_it_is_sent_though_it_was_wiped(two: BrokerProtocolClient) -> None:
     """A broker without write permission stores a message that it receives: only routes reflect the permission."""
     two.at(B).wipe()
     two.at(B).send(b"0")
@@ -139,7 +140,7 @@ def test_a_broker_takes_what_it_is_sent_though_it_was_wiped(two: BrokerEntrance)
 
 
 @through("grpc", brokers=2)
-def test_a_proxy_finds_no_queue_when_all_brokers_are_wiped(two: Entrance) -> None:
+def test_a_proxy_finds_no_queue_when_all_brokers_are_wiped(two: ProtocolClient) -> None:
     """If no broker is writable, the proxy rejects a send and stores nothing."""
     for name in (A, B):
         two.at(name).wipe()
@@ -149,7 +150,7 @@ def test_a_proxy_finds_no_queue_when_all_brokers_are_wiped(two: Entrance) -> Non
 
 
 @through(*ALL, brokers=2)
-def test_an_order_topic_is_fixed_to_its_brokers(two: Entrance) -> None:
+def test_an_order_topic_is_fixed_to_its_brokers(two: ProtocolClient) -> None:
     """Sends to an order topic use the configured brokers and queues, even without write permission."""
     two.fix("broker-b:1")
     two.at(B).wipe()
@@ -159,7 +160,7 @@ def test_an_order_topic_is_fixed_to_its_brokers(two: Entrance) -> None:
 
 
 @through(*BROKER, brokers=2)
-def test_what_an_order_topic_is_fixed_to_stays(two: BrokerEntrance) -> None:
+def test_what_an_order_topic_is_fixed_to_stays(two: BrokerProtocolClient) -> None:
     """The order configuration of a topic stays in its route while its broker is stopped."""
     assert two.fixed() is None
     two.fix("broker-b:2")
@@ -168,7 +169,7 @@ def test_what_an_order_topic_is_fixed_to_stays(two: BrokerEntrance) -> None:
 
 
 @through("grpc", brokers=2)
-def test_a_proxy_has_nowhere_to_send_when_the_fixed_broker_is_down(two: Entrance) -> None:
+def test_a_proxy_has_nowhere_to_send_when_the_fixed_broker_is_down(two: ProtocolClient) -> None:
     """The proxy rejects a send to an order topic whose broker is stopped; it does not choose another broker."""
     two.fix("broker-b:1")
     two.at(B).down()
@@ -181,7 +182,7 @@ def test_a_proxy_has_nowhere_to_send_when_the_fixed_broker_is_down(two: Entrance
 
 
 @through(*ALL, brokers=2)
-def test_each_broker_gives_what_it_has(two: Entrance) -> None:
+def test_each_broker_gives_what_it_has(two: ProtocolClient) -> None:
     """A pop returns messages of the requested broker only and does not hide those of another."""
     two.at(A).store(b"of a")
     two.at(B).store(b"of b")
@@ -191,7 +192,7 @@ def test_each_broker_gives_what_it_has(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_who_waits_is_served_by_the_broker_that_is_asked(two: Entrance) -> None:
+def test_who_waits_is_served_by_the_broker_that_is_asked(two: ProtocolClient) -> None:
     """A waiting pop is woken by messages of its own broker, not by those of another."""
     waits = two.at(B).pop(poll_ms=10_000)
     two.at(A).store(b"of a")
@@ -202,7 +203,7 @@ def test_who_waits_is_served_by_the_broker_that_is_asked(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_receipts_go_back_to_their_brokers(two: Entrance) -> None:
+def test_receipts_go_back_to_their_brokers(two: ProtocolClient) -> None:
     """An acknowledgement or a change of the invisible duration affects the broker of its handle only."""
     for name in (A, B):
         two.at(name).store(b"done", b"hidden", b"left")
@@ -219,7 +220,7 @@ def test_receipts_go_back_to_their_brokers(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_a_popped_message_stays_with_its_broker(two: Entrance) -> None:
+def test_a_popped_message_stays_with_its_broker(two: ProtocolClient) -> None:
     """A popped message cannot be acknowledged while its broker is stopped, and is redelivered by the same broker."""
     two.at(B).store(b"0")
     (message,) = two.at(B).take()
@@ -237,7 +238,7 @@ def test_a_popped_message_stays_with_its_broker(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_an_acknowledgement_survives_its_broker(two: Entrance) -> None:
+def test_an_acknowledgement_survives_its_broker(two: ProtocolClient) -> None:
     """A message that was acknowledged before its broker was killed is not redelivered after the restart."""
     two.advance(OFFSETS_FIRST_WRITTEN_MS)
     two.at(B).store(b"done", b"left")
@@ -252,7 +253,7 @@ def test_an_acknowledgement_survives_its_broker(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_what_falls_due_while_a_broker_is_down_comes_when_it_is_back(e: Entrance) -> None:
+def test_what_falls_due_while_a_broker_is_down_comes_when_it_is_back(e: ProtocolClient) -> None:
     """A timed message whose time passes while its broker is stopped is delivered by that broker after the restart."""
     e.topic(kind="DELAY")
     e.at(A).wipe()
@@ -267,7 +268,7 @@ def test_what_falls_due_while_a_broker_is_down_comes_when_it_is_back(e: Entrance
 
 
 @through(*BROKER, brokers=2)
-def test_who_waits_at_a_broker_that_stops_gets_no_answer(two: BrokerEntrance) -> None:
+def test_who_waits_at_a_broker_that_stops_gets_no_answer(two: BrokerProtocolClient) -> None:
     """A pop that waits at a broker gets no response if the broker stops; a pop at another broker keeps waiting."""
     gone, waits = two.at(B).pop(poll_ms=20_000), two.at(A).pop(poll_ms=20_000)
     two.at(B).down()
@@ -279,7 +280,7 @@ def test_who_waits_at_a_broker_that_stops_gets_no_answer(two: BrokerEntrance) ->
 
 
 @through("grpc", brokers=2)
-def test_who_waits_behind_a_proxy_is_told_that_the_broker_stops(two: Entrance) -> None:
+def test_who_waits_behind_a_proxy_is_told_that_the_broker_stops(two: ProtocolClient) -> None:
     """The proxy fails a waiting receive when its broker stops; a repeated receive is served by another broker."""
     gone, waits = two.at(B).pop(poll_ms=20_000), two.at(A).pop(poll_ms=20_000, client="other")
     two.at(B).down()
@@ -293,7 +294,7 @@ def test_who_waits_behind_a_proxy_is_told_that_the_broker_stops(two: Entrance) -
 
 
 @through(*BROKER, brokers=2)
-def test_offsets_are_those_of_one_broker(two: BrokerEntrance) -> None:
+def test_offsets_are_those_of_one_broker(two: BrokerProtocolClient) -> None:
     """A group has offsets of its own on each broker."""
     two.at(A).store(b"0", b"1")
     two.at(B).store(b"2")
@@ -310,7 +311,7 @@ def test_offsets_are_those_of_one_broker(two: BrokerEntrance) -> None:
 
 
 @through(*BROKER, brokers=2)
-def test_queues_of_all_brokers_are_spread_over_a_group(two: BrokerEntrance) -> None:
+def test_queues_of_all_brokers_are_spread_over_a_group(two: BrokerProtocolClient) -> None:
     """Queues of all brokers are distributed over the group, and those of a leaving client go to the other clients."""
     every = [(A, 0), (A, 1), (B, 0), (B, 1)]
     for name in (A, B):
@@ -326,7 +327,7 @@ def test_queues_of_all_brokers_are_spread_over_a_group(two: BrokerEntrance) -> N
 
 
 @through("grpc", brokers=2)
-def test_a_proxy_lets_each_member_read_every_broker(two: Entrance) -> None:
+def test_a_proxy_lets_each_member_read_every_broker(two: ProtocolClient) -> None:
     """Behind the proxy, each member reads every broker, however many members there are, because pops share queues."""
     for client in ("one", "two"):
         two.beat(client)
@@ -336,7 +337,7 @@ def test_a_proxy_lets_each_member_read_every_broker(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_a_broker_that_is_down_is_read_by_nobody(two: Entrance) -> None:
+def test_a_broker_that_is_down_is_read_by_nobody(two: ProtocolClient) -> None:
     """Queues of a stopped broker are assigned to no client, and are assigned again after its restart."""
     two.beat("one")
     before = two.shares("one")
@@ -347,7 +348,7 @@ def test_a_broker_that_is_down_is_read_by_nobody(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_a_broker_without_write_permission_is_read_on(two: Entrance) -> None:
+def test_a_broker_without_write_permission_is_read_on(two: ProtocolClient) -> None:
     """A broker without write permission keeps its readers."""
     two.beat("one")
     before = two.shares("one")
@@ -363,15 +364,15 @@ QUICK = {"transaction_check_interval": 3_000, "transaction_time_out": 1_000}
 
 
 @pytest.fixture
-def half_at_b(e: Entrance) -> Entrance:
-    """Return an entrance whose half messages go to the second broker."""
+def half_at_b(e: ProtocolClient) -> ProtocolClient:
+    """Return a protocol client whose half messages go to the second broker."""
     e.topic(kind="TRANSACTION")
     e.at(A).wipe()
     return e
 
 
 @through(*ALL, brokers=2)
-def test_a_transaction_ends_at_its_broker(half_at_b: Entrance) -> None:
+def test_a_transaction_ends_at_its_broker(half_at_b: ProtocolClient) -> None:
     """A transaction is committed at the broker of its half message."""
     t = half_at_b
     (sent,) = t.publish(b"0", half=True)
@@ -383,7 +384,7 @@ def test_a_transaction_ends_at_its_broker(half_at_b: Entrance) -> None:
 
 
 @through(*ALL, brokers=2, **QUICK)
-def test_a_transaction_is_asked_for_by_its_broker(half_at_b: Entrance) -> None:
+def test_a_transaction_is_asked_for_by_its_broker(half_at_b: ProtocolClient) -> None:
     """Only the broker of the half message checks a transaction, and not while it is stopped.
 
     The answer ends it there.
@@ -408,7 +409,7 @@ def test_a_transaction_is_asked_for_by_its_broker(half_at_b: Entrance) -> None:
 
 
 @through(*BROKER, brokers=2)
-def test_an_end_at_another_broker_finds_nothing(half_at_b: BrokerEntrance) -> None:
+def test_an_end_at_another_broker_finds_nothing(half_at_b: BrokerProtocolClient) -> None:
     """A commit at another broker is rejected and leaves the half message uncommitted."""
     t = half_at_b
     (sent,) = t.publish(b"0", half=True)

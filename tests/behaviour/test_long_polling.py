@@ -1,8 +1,9 @@
 """Long polling: which requests wait, which events wake them, and how they end without a message."""
 
 import pytest
-from entrance import BrokerEntrance, Entrance, Waiting, handles
-from entrances import ALL, BROKER, through
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import Waiting, handles
 
 
 def bodies(waiting: Waiting) -> list[bytes] | None:
@@ -11,7 +12,7 @@ def bodies(waiting: Waiting) -> list[bytes] | None:
 
 
 @through(*ALL)
-def test_a_message_wakes_a_waiting_pop(e: Entrance) -> None:
+def test_a_message_wakes_a_waiting_pop(e: ProtocolClient) -> None:
     """A stored message wakes a waiting pop in the same millisecond, and the handle has that time as pop time."""
     e.topic()
     waiting = e.pop(poll_ms=15_000)
@@ -24,7 +25,7 @@ def test_a_message_wakes_a_waiting_pop(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_pop_that_finds_something_does_not_wait(e: Entrance) -> None:
+def test_a_pop_that_finds_something_does_not_wait(e: ProtocolClient) -> None:
     """A pop that finds fewer messages than requested returns them without waiting."""
     e.filled(1)
     assert bodies(e.pop(poll_ms=15_000, count=32)) == [b"0"]
@@ -32,7 +33,7 @@ def test_a_pop_that_finds_something_does_not_wait(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize("poll_ms", [5_000, 12_345, 20_000])
-def test_a_poll_ends_at_its_deadline(e: Entrance, poll_ms: int) -> None:
+def test_a_poll_ends_at_its_deadline(e: ProtocolClient, poll_ms: int) -> None:
     """A pop without messages ends exactly at its deadline with POLLING_TIMEOUT, at the proxy with MESSAGE_NOT_FOUND."""
     e.topic()
     waiting = e.pop(poll_ms=poll_ms)
@@ -45,7 +46,7 @@ def test_a_poll_ends_at_its_deadline(e: Entrance, poll_ms: int) -> None:
 
 
 @through(*ALL)
-def test_one_message_wakes_one_pop_of_each_group(e: Entrance) -> None:
+def test_one_message_wakes_one_pop_of_each_group(e: ProtocolClient) -> None:
     """One message wakes one pop of each group: the pop whose deadline is first."""
     e.topic()
     late = e.pop(client="late", poll_ms=15_000)
@@ -56,7 +57,7 @@ def test_one_message_wakes_one_pop_of_each_group(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_what_one_pop_leaves_wakes_the_next(e: Entrance) -> None:
+def test_what_one_pop_leaves_wakes_the_next(e: ProtocolClient) -> None:
     """Messages that a woken pop leaves wake the next one, so that all waiting pops share the backlog."""
     e.topic()
     waiting = [e.pop(client=str(number), count=1, poll_ms=15_000) for number in range(4)]
@@ -66,7 +67,7 @@ def test_what_one_pop_leaves_wakes_the_next(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
-def test_only_what_is_wanted_wakes(e: Entrance, expression: str, kind: str) -> None:
+def test_only_what_is_wanted_wakes(e: ProtocolClient, expression: str, kind: str) -> None:
     """Only a message that matches the tag or SQL92 expression of a waiting pop wakes it; others are skipped."""
     e.topic()
     waiting = e.pop(poll_ms=15_000, expression=expression, kind=kind)
@@ -79,7 +80,7 @@ def test_only_what_is_wanted_wakes(e: Entrance, expression: str, kind: str) -> N
 
 
 @through(*ALL)
-def test_what_came_back_wakes_nobody(e: Entrance) -> None:
+def test_what_came_back_wakes_nobody(e: ProtocolClient) -> None:
     """A message in a retry topic of the first form (v1) does not wake a waiting pop.
 
     The pop finds it at its deadline.
@@ -95,7 +96,7 @@ def test_what_came_back_wakes_nobody(e: Entrance) -> None:
 
 
 @through(*ALL, enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=False)
-def test_what_came_back_wakes_with_retry_topics_of_the_second_form(e: Entrance) -> None:
+def test_what_came_back_wakes_with_retry_topics_of_the_second_form(e: ProtocolClient) -> None:
     """With enableRetryTopicV2 a redelivered message wakes a waiting pop, 2 to 4 s after its invisible duration."""
     e.filled(1)
     e.take()
@@ -107,7 +108,7 @@ def test_what_came_back_wakes_with_retry_topics_of_the_second_form(e: Entrance) 
 
 
 @through(*ALL, wake_poll_on_redelivery=True)
-def test_what_came_back_wakes_if_it_shall(e: Entrance) -> None:
+def test_what_came_back_wakes_if_it_shall(e: ProtocolClient) -> None:
     """With the emulator's key wakePollOnRedelivery a redelivered message wakes a waiting pop."""
     e.filled(1)
     e.take()
@@ -117,7 +118,7 @@ def test_what_came_back_wakes_if_it_shall(e: Entrance) -> None:
 
 
 @through(*ALL, wake_poll_on_redelivery=True)
-def test_what_came_back_wakes_each_time(e: Entrance) -> None:
+def test_what_came_back_wakes_each_time(e: ProtocolClient) -> None:
     """With wakePollOnRedelivery each redelivery wakes a waiting pop, also that of a message of the retry topic."""
     e.filled(1)
     e.take()
@@ -128,7 +129,7 @@ def test_what_came_back_wakes_each_time(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_the_last_acknowledgement_of_a_batch_wakes(e: Entrance) -> None:
+def test_the_last_acknowledgement_of_a_batch_wakes(e: ProtocolClient) -> None:
     """The last acknowledgement of an ordered batch frees the queue and wakes a waiting pop; earlier ones do not."""
     e.fifo()
     e.send(b"0", b"1", b"2", message_group="g")
@@ -141,7 +142,7 @@ def test_the_last_acknowledgement_of_a_batch_wakes(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_the_end_of_a_batchs_time_wakes(e: Entrance) -> None:
+def test_the_end_of_a_batchs_time_wakes(e: ProtocolClient) -> None:
     """The end of the invisible duration of an ordered batch frees the queue and wakes a waiting pop."""
     e.fifo()
     e.send(b"0", b"1", message_group="g")
@@ -154,7 +155,7 @@ def test_the_end_of_a_batchs_time_wakes(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_message_of_a_blocked_queue_wakes_in_vain(e: Entrance) -> None:
+def test_a_message_of_a_blocked_queue_wakes_in_vain(e: ProtocolClient) -> None:
     """A message in a blocked ordered queue does not complete a waiting pop, which keeps waiting."""
     e.fifo()
     e.send(b"0", message_group="g")
@@ -167,7 +168,7 @@ def test_a_message_of_a_blocked_queue_wakes_in_vain(e: Entrance) -> None:
 
 
 @through(*ALL, pop_polling_size=1)
-def test_too_many_polls_are_refused_at_once(e: Entrance) -> None:
+def test_too_many_polls_are_refused_at_once(e: ProtocolClient) -> None:
     """A pop beyond the limit of waiting pops is rejected at once with POLLING_FULL.
 
     With popPollingSize=1, two pops may wait.
@@ -183,7 +184,7 @@ def test_too_many_polls_are_refused_at_once(e: Entrance) -> None:
 
 
 @through(*ALL, enable_pop_message_threshold=True, pop_inflight_message_threshold=1)
-def test_an_acknowledgement_wakes_where_too_much_was_out(e: Entrance) -> None:
+def test_an_acknowledgement_wakes_where_too_much_was_out(e: ProtocolClient) -> None:
     """An acknowledgement wakes a pop that waits because its group had too many messages of the queue in flight."""
     e.filled(5)
     taken = e.take(count=2)
@@ -194,7 +195,7 @@ def test_an_acknowledgement_wakes_where_too_much_was_out(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_waiting_polls_cost_nothing(e: Entrance) -> None:
+def test_waiting_polls_cost_nothing(e: ProtocolClient) -> None:
     """Waiting pops schedule nothing before their deadlines, however many wait."""
     e.topic()
     for number in range(300):
@@ -207,7 +208,7 @@ def test_waiting_polls_cost_nothing(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_poll_of_one_queue_hears_of_that_queue_only(e: BrokerEntrance) -> None:
+def test_a_poll_of_one_queue_hears_of_that_queue_only(e: BrokerProtocolClient) -> None:
     """A pop of one queue is woken by messages of that queue only, a pop of any queue by messages of all queues."""
     e.topic(queues=2)
     one, every = e.pop_one_queue(1, poll_ms=5_000), e.pop_one_queue(-1, poll_ms=5_000)
@@ -220,7 +221,7 @@ def test_a_poll_of_one_queue_hears_of_that_queue_only(e: BrokerEntrance) -> None
 
 
 @through(*BROKER)
-def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerEntrance) -> None:
+def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerProtocolClient) -> None:
     """Neither a rebalance nor an offset reset wakes a waiting pop; the pop finds the reset at its deadline."""
     e.filled(1)
     e.take()
@@ -237,7 +238,7 @@ def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_rebalance_wakes_no_pull(e: BrokerEntrance) -> None:
+def test_a_rebalance_wakes_no_pull(e: BrokerProtocolClient) -> None:
     """A rebalance does not end a held pull, which a message still wakes."""
     e.topic()
     e.beat("a")
@@ -251,7 +252,7 @@ def test_a_rebalance_wakes_no_pull(e: BrokerEntrance) -> None:
 
 
 @through(*ALL, pop_long_polling_force_notify_interval=3)
-def test_now_and_then_any_message_wakes(e: Entrance) -> None:
+def test_now_and_then_any_message_wakes(e: ProtocolClient) -> None:
     """With popLongPollingForceNotifyInterval=3, every third message wakes a waiting pop, even if it does not match.
 
     The pop then keeps waiting.
@@ -273,7 +274,7 @@ def test_now_and_then_any_message_wakes(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_notification_says_that_there_is_something(e: BrokerEntrance) -> None:
+def test_a_notification_says_that_there_is_something(e: BrokerProtocolClient) -> None:
     """A notification reports an available message, at once or on arrival, or none at its deadline.
 
     It takes no message.
@@ -293,7 +294,7 @@ def test_a_notification_says_that_there_is_something(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_peek_takes_nothing(e: BrokerEntrance) -> None:
+def test_a_peek_takes_nothing(e: BrokerProtocolClient) -> None:
     """A peek returns the messages that a pop would return, without taking them."""
     e.filled(3)
     assert e.peek(2).bodies == e.peek(2).bodies == [b"0", b"1"]
@@ -303,7 +304,7 @@ def test_a_peek_takes_nothing(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_held_pull_ends_after_its_time(e: BrokerEntrance) -> None:
+def test_a_held_pull_ends_after_its_time(e: BrokerProtocolClient) -> None:
     """A held pull ends at its deadline with PULL_NOT_FOUND and its next offset."""
     e.filled(1)
     held = e.pull(1, suspend_ms=6_000)
@@ -315,7 +316,7 @@ def test_a_held_pull_ends_after_its_time(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_held_pull_passes_over_what_it_does_not_want(e: BrokerEntrance) -> None:
+def test_a_held_pull_passes_over_what_it_does_not_want(e: BrokerProtocolClient) -> None:
     """A held pull skips a message that does not match, at its next check, and returns the next offset."""
     e.filled(1)
     held = e.pull(1, suspend_ms=15_000, expression="red")
@@ -328,7 +329,7 @@ def test_a_held_pull_passes_over_what_it_does_not_want(e: BrokerEntrance) -> Non
 
 @through(*BROKER)
 @pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
-def test_only_what_is_wanted_wakes_a_pull(e: BrokerEntrance, expression: str, kind: str) -> None:
+def test_only_what_is_wanted_wakes_a_pull(e: BrokerProtocolClient, expression: str, kind: str) -> None:
     """Only a message that matches the tag or SQL92 expression of a held pull wakes it."""
     e.broker.config.enable_property_filter = True
     e.topic()

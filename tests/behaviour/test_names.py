@@ -1,8 +1,8 @@
 """Names of topics, groups, tags and properties that the broker rejects, and those that only the proxy rejects."""
 
 import pytest
-from entrance import Entrance
-from entrances import ALL, through
+from protocol_client import ProtocolClient
+from protocol_clients import ALL, through
 
 NO_GROUP = "subscription group [{}] does not exist"
 TOPICS = {
@@ -34,7 +34,7 @@ BY_A_PROXY = {
 
 @pytest.mark.parametrize("topic", TOPICS)
 @through(*ALL)
-def test_topics_that_nobody_may_send_to(e: Entrance, topic: str) -> None:
+def test_topics_that_nobody_may_send_to(e: ProtocolClient, topic: str) -> None:
     """A send to a topic with an invalid or system name is rejected, and no topic is created."""
     before = e.state()
     sent = e.put(topic=topic)
@@ -44,7 +44,7 @@ def test_topics_that_nobody_may_send_to(e: Entrance, topic: str) -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 @through(*ALL)
-def test_groups_that_nobody_may_consume_as(e: Entrance, group: str) -> None:
+def test_groups_that_nobody_may_consume_as(e: ProtocolClient, group: str) -> None:
     """A pop of a group with an invalid name is rejected, and the group is not created.
 
     The broker reports that the group does not exist; the proxy reports what is wrong with the name.
@@ -59,7 +59,7 @@ def test_groups_that_nobody_may_consume_as(e: Entrance, group: str) -> None:
 
 @pytest.mark.parametrize("what", BY_A_PROXY)
 @through(*ALL)
-def test_tags_and_properties_that_a_proxy_refuses(e: Entrance, what: str) -> None:
+def test_tags_and_properties_that_a_proxy_refuses(e: ProtocolClient, what: str) -> None:
     """The proxy rejects invalid tags and properties; the broker stores them unchecked."""
     given, code, remark = BY_A_PROXY[what]
     e.topic()

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from entrance import BrokerEntrance, Entrance
-from entrances import ALL, BROKER, through
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
 from questions import CONSUME, INFO, MEMBERS, RESET, RESULTS, STATUS, Pushed, Questions, Telling, Told, questions
 
 CLIENT_TIMEOUT = 207
@@ -18,7 +18,7 @@ RESET_BY_CLIENTS = {"use_server_side_reset_offset": False}
 
 
 @pytest.fixture
-def q(e: Entrance) -> Questions[Any]:
+def q(e: ProtocolClient) -> Questions[Any]:
     """Return the requests to the members `one` and `two` of a group, whose topic has one message."""
     e.filled(1)
     for client in ("one", "two"):
@@ -31,7 +31,7 @@ def q(e: Entrance) -> Questions[Any]:
 
 def given(q: Questions[Any], client: str = "one") -> Telling:
     """Request that a client consumes the stored message directly."""
-    return q.give(client, q.entrance.records("T")[0])
+    return q.give(client, q.protocol_client.records("T")[0])
 
 
 def told(telling: Telling) -> Told:
@@ -56,7 +56,7 @@ def test_a_consumer_is_given_a_stored_message(q: Questions[Any], result: str) ->
 
 
 @through(*ALL)
-def test_a_message_that_was_given_directly_is_not_consumed(e: Entrance, q: Questions[Any]) -> None:
+def test_a_message_that_was_given_directly_is_not_consumed(e: ProtocolClient, q: Questions[Any]) -> None:
     """A message that was consumed directly is still delivered to its group as a first attempt."""
     telling = given(q)
     (question,) = q.pushed("one")
@@ -68,7 +68,7 @@ def test_a_message_that_was_given_directly_is_not_consumed(e: Entrance, q: Quest
 
 
 @through(*ALL)
-def test_a_message_may_be_given_that_was_consumed(e: Entrance, q: Questions[Any]) -> None:
+def test_a_message_may_be_given_that_was_consumed(e: ProtocolClient, q: Questions[Any]) -> None:
     """An already acknowledged message can be consumed directly any number of times without being redelivered."""
     (message,) = e.take()
     assert e.ack(message.handle).ok
@@ -82,7 +82,7 @@ def test_a_message_may_be_given_that_was_consumed(e: Entrance, q: Questions[Any]
 
 
 @through(*ALL)
-def test_several_questions_are_answered_each(e: Entrance, q: Questions[Any]) -> None:
+def test_several_questions_are_answered_each(e: ProtocolClient, q: Questions[Any]) -> None:
     """Several direct consumption requests are matched with their responses in any order."""
     e.send(b"1")
     tellings = [q.give("one", record) for record in e.records("T")]
@@ -94,7 +94,7 @@ def test_several_questions_are_answered_each(e: Entrance, q: Questions[Any]) -> 
 
 
 @through(*ALL)
-def test_a_consumer_that_does_not_answer(e: Entrance, q: Questions[Any]) -> None:
+def test_a_consumer_that_does_not_answer(e: ProtocolClient, q: Questions[Any]) -> None:
     """A client that does not respond leads to an error after the timeout; a later response is ignored."""
     telling = given(q)
     (question,) = q.pushed("one")
@@ -110,7 +110,7 @@ def test_a_consumer_that_does_not_answer(e: Entrance, q: Questions[Any]) -> None
 
 @through(*ALL)
 @pytest.mark.parametrize("client", ["two", "nobody"])
-def test_who_is_not_there_is_not_asked(e: Entrance, q: Questions[Any], client: str) -> None:
+def test_who_is_not_there_is_not_asked(e: ProtocolClient, q: Questions[Any], client: str) -> None:
     """A request for a client that left or never registered is rejected as not online."""
     e.leave("two")
     q.pushed("one")
@@ -120,7 +120,7 @@ def test_who_is_not_there_is_not_asked(e: Entrance, q: Questions[Any], client: s
 
 
 @through(*ALL)
-def test_a_member_of_another_group_is_not_asked(e: Entrance, q: Questions[Any]) -> None:
+def test_a_member_of_another_group_is_not_asked(e: ProtocolClient, q: Questions[Any]) -> None:
     """A request for a client of another group is rejected."""
     e.beat("three", group="H")
     q.pushed("three")
@@ -139,7 +139,7 @@ def test_what_is_no_message_is_given_to_nobody(q: Questions[Any], message_id: st
 
 
 @through(*ALL, brokers=2)
-def test_each_broker_gives_what_it_has_stored(e: Entrance) -> None:
+def test_each_broker_gives_what_it_has_stored(e: ProtocolClient) -> None:
     """Each broker forwards its own stored messages to clients that are registered there.
 
     Behind the proxy, clients are registered at all brokers.
@@ -174,7 +174,7 @@ def test_a_consumer_tells_how_it_is_doing(q: Questions[Any]) -> None:
 
 
 @through("grpc")
-def test_a_proxy_does_not_ask_how_a_client_is_doing(e: Entrance, q: Questions[Any]) -> None:
+def test_a_proxy_does_not_ask_how_a_client_is_doing(e: ProtocolClient, q: Questions[Any]) -> None:
     """The proxy does not forward running info requests, so that the broker times out."""
     telling = q.running_info("one")
     e.advance(9_999)
@@ -185,7 +185,7 @@ def test_a_proxy_does_not_ask_how_a_client_is_doing(e: Entrance, q: Questions[An
 
 
 @through(*BROKER)
-def test_consumers_tell_where_they_are_in_turn(e: BrokerEntrance, q: Questions[Any]) -> None:
+def test_consumers_tell_where_they_are_in_turn(e: BrokerProtocolClient, q: Questions[Any]) -> None:
     """The broker requests the status of one consumer after another, and leaves out a consumer that does not respond."""
     telling = q.status()
     (question,) = q.pushed("one")
@@ -211,7 +211,7 @@ def test_one_consumer_tells_where_it_is(q: Questions[Any]) -> None:
 
 
 @through("grpc")
-def test_a_proxy_does_not_ask_where_a_client_is(e: Entrance, q: Questions[Any]) -> None:
+def test_a_proxy_does_not_ask_where_a_client_is(e: ProtocolClient, q: Questions[Any]) -> None:
     """The proxy does not forward status requests, so that the broker times out per client and returns an empty list."""
     telling = q.status()
     e.advance(2 * STATUS_WAIT_MS - 1)
@@ -222,7 +222,7 @@ def test_a_proxy_does_not_ask_where_a_client_is(e: Entrance, q: Questions[Any]) 
 
 
 @through(*ALL)
-def test_a_group_without_members_is_nowhere(e: Entrance) -> None:
+def test_a_group_without_members_is_nowhere(e: ProtocolClient) -> None:
     """A status request for a group without consumers is rejected."""
     e.filled(1)
     telling = questions(e).status()
@@ -232,7 +232,7 @@ def test_a_group_without_members_is_nowhere(e: Entrance) -> None:
 # Offset resets.
 
 
-def consume(e: Entrance) -> None:
+def consume(e: ProtocolClient) -> None:
     """Consume and acknowledge all messages of the group."""
     for message in e.take(client="one"):
         assert e.ack(message.handle).ok
@@ -240,7 +240,7 @@ def consume(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_group_that_is_reset_gets_everything_again(e: Entrance, q: Questions[Any]) -> None:
+def test_a_group_that_is_reset_gets_everything_again(e: ProtocolClient, q: Questions[Any]) -> None:
     """A server-side reset redelivers all messages without notifying the consumers."""
     e.send(b"1", b"2")
     consume(e)
@@ -251,7 +251,7 @@ def test_a_group_that_is_reset_gets_everything_again(e: Entrance, q: Questions[A
 
 
 @through(*BROKER)
-def test_the_next_pull_learns_of_a_reset(e: BrokerEntrance, q: Questions[Any]) -> None:
+def test_the_next_pull_learns_of_a_reset(e: BrokerProtocolClient, q: Questions[Any]) -> None:
     """The first pull after a reset returns the new offset, once per group, and messages are read from there."""
     e.send(b"1")
     consume(e)
@@ -263,7 +263,7 @@ def test_the_next_pull_learns_of_a_reset(e: BrokerEntrance, q: Questions[Any]) -
 
 
 @through(*BROKER, **RESET_BY_CLIENTS)
-def test_members_may_have_to_reset_themselves(e: BrokerEntrance, q: Questions[Any]) -> None:
+def test_members_may_have_to_reset_themselves(e: BrokerProtocolClient, q: Questions[Any]) -> None:
     """With useServerSideResetOffset=false, every consumer is requested to reset; the committed offset stays."""
     e.send(b"1")
     consume(e)
@@ -276,7 +276,7 @@ def test_members_may_have_to_reset_themselves(e: BrokerEntrance, q: Questions[An
 @through(*BROKER, **RESET_BY_CLIENTS)
 @pytest.mark.parametrize(("timestamp", "force", "offset"), [(0, False, 0), (-1, False, 1), (-1, True, 2)])
 def test_members_go_on_only_by_force(
-    e: BrokerEntrance, q: Questions[Any], timestamp: int, force: bool, offset: int
+    e: BrokerProtocolClient, q: Questions[Any], timestamp: int, force: bool, offset: int
 ) -> None:
     """A client-side reset moves a consumer forward only with `force`; it moves back in any case."""
     consume(e)
@@ -286,7 +286,7 @@ def test_members_go_on_only_by_force(
 
 
 @through("grpc", **RESET_BY_CLIENTS)
-def test_clients_of_a_proxy_do_not_reset_themselves(e: Entrance, q: Questions[Any]) -> None:
+def test_clients_of_a_proxy_do_not_reset_themselves(e: ProtocolClient, q: Questions[Any]) -> None:
     """The proxy does not forward client-side resets, so that the group keeps its offsets."""
     consume(e)
     assert q.reset().code == 0
@@ -295,7 +295,7 @@ def test_clients_of_a_proxy_do_not_reset_themselves(e: Entrance, q: Questions[An
 
 
 @through(*ALL, **RESET_BY_CLIENTS)
-def test_without_members_nobody_can_be_reset(e: Entrance, q: Questions[Any]) -> None:
+def test_without_members_nobody_can_be_reset(e: ProtocolClient, q: Questions[Any]) -> None:
     """A client-side reset of a group without consumers returns CONSUMER_NOT_ONLINE."""
     consume(e)
     for client in e.members():
@@ -307,7 +307,7 @@ def test_without_members_nobody_can_be_reset(e: Entrance, q: Questions[Any]) -> 
 
 
 @through(*BROKER)
-def test_members_are_told_of_each_other(e: BrokerEntrance) -> None:
+def test_members_are_told_of_each_other(e: BrokerProtocolClient) -> None:
     """A consumer is notified when another or itself joins and when another leaves."""
     e.topic()
     q, changed = questions(e), [Pushed(MEMBERS, b"G")]
@@ -322,7 +322,7 @@ def test_members_are_told_of_each_other(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_other_groups_are_not_told(e: BrokerEntrance) -> None:
+def test_other_groups_are_not_told(e: BrokerProtocolClient) -> None:
     """Consumers of other groups are not notified when a consumer joins or leaves."""
     e.topic()
     e.beat("other", group="H")
@@ -334,7 +334,7 @@ def test_other_groups_are_not_told(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER, notify_consumer_ids_changed_enable=False)
-def test_members_may_not_be_told(e: BrokerEntrance) -> None:
+def test_members_may_not_be_told(e: BrokerProtocolClient) -> None:
     """With notifyConsumerIdsChangedEnable=false no consumer is notified."""
     e.topic()
     for client in ("one", "two"):
@@ -343,7 +343,7 @@ def test_members_may_not_be_told(e: BrokerEntrance) -> None:
 
 
 @through("grpc")
-def test_a_proxy_tells_nobody_of_other_members(e: Entrance) -> None:
+def test_a_proxy_tells_nobody_of_other_members(e: ProtocolClient) -> None:
     """The proxy does not notify consumers of changes in their group."""
     e.topic()
     for client in ("one", "two"):

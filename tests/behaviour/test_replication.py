@@ -1,9 +1,10 @@
 """Masters and slaves: waiting for replication, requests that a slave serves, and the state while either is stopped."""
 
 import pytest
-from entrance import Answer, BrokerEntrance, Entrance, Route, Sent
-from entrances import ALL, BROKER, through
 from grpc_texts import PROXY_EXCEPTION
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import Answer, Route, Sent
 
 A = "broker-a"
 COMMIT, ROLLBACK = 8, 12
@@ -17,7 +18,7 @@ WAITS = {"broker_role": "SYNC_MASTER", "in_sync_replicas": 2}
 TRANSACTION_DATA_GONE = PROXY_EXCEPTION + "cannot found transaction data"
 
 
-def late(e: Entrance, sent: Sent | None) -> bool:
+def late(e: ProtocolClient, sent: Sent | None) -> bool:
     """Return True if the send ended with FLUSH_SLAVE_TIMEOUT."""
     return sent is not None and not sent.ok and sent.code == LATE_SLAVE[e.name]
 
@@ -26,7 +27,7 @@ def late(e: Entrance, sent: Sent | None) -> bool:
 
 
 @through(*ALL, **WAITS)
-def test_a_send_waits_for_a_slave_in_vain(e: Entrance) -> None:
+def test_a_send_waits_for_a_slave_in_vain(e: ProtocolClient) -> None:
     """A send without a running slave ends with FLUSH_SLAVE_TIMEOUT, but its message is stored and visible at once."""
     e.topic()
     waiting = e.begin(b"0")
@@ -38,7 +39,7 @@ def test_a_send_waits_for_a_slave_in_vain(e: Entrance) -> None:
 
 
 @through(*ALL, slaves=1, **WAITS)
-def test_a_send_is_answered_when_its_slave_has_it(e: Entrance) -> None:
+def test_a_send_is_answered_when_its_slave_has_it(e: ProtocolClient) -> None:
     """A send succeeds at once if its slave runs, or as soon as the slave is back and has caught up."""
     e.filled(1)
     e.at(A, 1).down()
@@ -52,7 +53,7 @@ def test_a_send_is_answered_when_its_slave_has_it(e: Entrance) -> None:
 
 
 @through(*ALL, slaves=2, broker_role="SYNC_MASTER", in_sync_replicas=3)
-def test_as_many_must_have_it_as_are_wanted(e: Entrance) -> None:
+def test_as_many_must_have_it_as_are_wanted(e: ProtocolClient) -> None:
     """A send waits until inSyncReplicas brokers have the message, the master included."""
     e.topic()
     for slave in (1, 2):
@@ -66,14 +67,14 @@ def test_as_many_must_have_it_as_are_wanted(e: Entrance) -> None:
 
 
 @through(*ALL, broker_role="SYNC_MASTER")
-def test_a_synchronous_master_waits_for_nobody_by_default(e: Entrance) -> None:
+def test_a_synchronous_master_waits_for_nobody_by_default(e: ProtocolClient) -> None:
     """A synchronous master does not wait by default, because inSyncReplicas is 1 and counts the master."""
     e.filled(1)
     assert e.bodies() == [b"0"]
 
 
 @through(*ALL, slaves=1)
-def test_an_asynchronous_master_waits_for_nobody(e: Entrance) -> None:
+def test_an_asynchronous_master_waits_for_nobody(e: ProtocolClient) -> None:
     """An asynchronous master does not wait for its slave, which catches up when it is back."""
     e.topic()
     e.at(A, 1).down()
@@ -84,7 +85,7 @@ def test_an_asynchronous_master_waits_for_nobody(e: Entrance) -> None:
 
 
 @through(*BROKER, **WAITS)
-def test_a_send_may_ask_not_to_wait(e: BrokerEntrance) -> None:
+def test_a_send_may_ask_not_to_wait(e: BrokerProtocolClient) -> None:
     """A send with WAIT=false waits neither for slaves nor for earlier sends that do."""
     e.topic()
     waiting = e.begin(b"0")
@@ -93,7 +94,7 @@ def test_a_send_may_ask_not_to_wait(e: BrokerEntrance) -> None:
 
 
 @through(*ALL, **WAITS)
-def test_each_send_waits_its_own_time(e: Entrance) -> None:
+def test_each_send_waits_its_own_time(e: ProtocolClient) -> None:
     """Each send has its own timeout; sends end in the order in which they arrived."""
     e.topic()
     first = e.begin(b"0")
@@ -108,7 +109,7 @@ def test_each_send_waits_its_own_time(e: Entrance) -> None:
 
 
 @through(*ALL, brokers=2, **WAITS)
-def test_a_send_that_waits_is_told_when_its_broker_stops(e: Entrance) -> None:
+def test_a_send_that_waits_is_told_when_its_broker_stops(e: ProtocolClient) -> None:
     """A send that waits for slaves fails when its broker stops; its message is still stored after the restart."""
     e.topic()
     waiting = [e.begin(b"0"), e.begin(b"1")]
@@ -121,7 +122,7 @@ def test_a_send_that_waits_is_told_when_its_broker_stops(e: Entrance) -> None:
 
 
 @through(*ALL, slave_timeout=0, **WAITS)
-def test_whoever_sends_again_because_slaves_were_late_has_sent_twice(e: Entrance) -> None:
+def test_whoever_sends_again_because_slaves_were_late_has_sent_twice(e: ProtocolClient) -> None:
     """A send that is repeated after FLUSH_SLAVE_TIMEOUT stores the message twice."""
     e.topic()
     waiting = [e.begin(b"0"), e.begin(b"0")]
@@ -131,7 +132,7 @@ def test_whoever_sends_again_because_slaves_were_late_has_sent_twice(e: Entrance
 
 
 @through(*BROKER, **WAITS)
-def test_who_was_late_is_told_where_the_message_is(e: BrokerEntrance) -> None:
+def test_who_was_late_is_told_where_the_message_is(e: BrokerProtocolClient) -> None:
     """The response FLUSH_SLAVE_TIMEOUT holds the offsets and id of the message, as a success does."""
     e.topic()
     e.send(b"0", WAIT="false")
@@ -144,7 +145,7 @@ def test_who_was_late_is_told_where_the_message_is(e: BrokerEntrance) -> None:
 
 
 @through(*ALL, flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0, **WAITS)
-def test_of_slaves_and_disk_the_slaves_are_told(e: Entrance) -> None:
+def test_of_slaves_and_disk_the_slaves_are_told(e: ProtocolClient) -> None:
     """If both slave and disk are late, FLUSH_SLAVE_TIMEOUT is returned; FLUSH_DISK_TIMEOUT only if no slave is late."""
     e.topic()
     waiting = e.begin()
@@ -156,7 +157,7 @@ def test_of_slaves_and_disk_the_slaves_are_told(e: Entrance) -> None:
 
 
 @through(*ALL, **WAITS)
-def test_a_timed_message_waits_as_others_do(e: Entrance) -> None:
+def test_a_timed_message_waits_as_others_do(e: ProtocolClient) -> None:
     """A timed message waits for slaves when it is sent, and not when it is delivered."""
     e.topic(kind="DELAY")
     waiting = e.begin(b"0", deliver_ms=e.now_ms + 10_000)
@@ -167,7 +168,7 @@ def test_a_timed_message_waits_as_others_do(e: Entrance) -> None:
 
 
 @through(*BROKER, **WAITS)
-def test_what_is_sent_back_waits_for_nobody(e: BrokerEntrance) -> None:
+def test_what_is_sent_back_waits_for_nobody(e: BrokerProtocolClient) -> None:
     """Messages sent back, acknowledgements and changes of the invisible duration do not wait for slaves."""
     e.topic()
     e.send(b"0", b"1", WAIT="false")
@@ -181,8 +182,8 @@ def test_what_is_sent_back_waits_for_nobody(e: BrokerEntrance) -> None:
 
 
 @pytest.fixture
-def t(e: Entrance) -> Entrance:
-    """Return an entrance with a topic for half messages."""
+def t(e: ProtocolClient) -> ProtocolClient:
+    """Return a protocol client with a topic for half messages."""
     e.topic(kind="TRANSACTION")
     return e
 
@@ -194,7 +195,7 @@ def told(answer: Answer | None) -> Answer:
 
 
 @through(*ALL, **WAITS)
-def test_a_half_message_waits_as_others_do(t: Entrance) -> None:
+def test_a_half_message_waits_as_others_do(t: ProtocolClient) -> None:
     """A half message that ends with FLUSH_SLAVE_TIMEOUT is stored and is checked at the next round of checks."""
     t.produce("p")
     waiting = t.begin(half=True)
@@ -206,7 +207,7 @@ def test_a_half_message_waits_as_others_do(t: Entrance) -> None:
 
 @through(*BROKER, **WAITS)
 @pytest.mark.parametrize(("how", "comes"), [(COMMIT, [b"0"]), (ROLLBACK, [])])
-def test_a_half_message_ends_though_slaves_were_late(t: BrokerEntrance, how: int, comes: list[bytes]) -> None:
+def test_a_half_message_ends_though_slaves_were_late(t: BrokerProtocolClient, how: int, comes: list[bytes]) -> None:
     """A half message that ended with FLUSH_SLAVE_TIMEOUT can be committed or rolled back by the returned offsets."""
     waiting = t.begin(half=True)
     t.advance(SLAVE_TIMEOUT_MS)
@@ -218,7 +219,7 @@ def test_a_half_message_ends_though_slaves_were_late(t: BrokerEntrance, how: int
 
 
 @through("grpc", **WAITS)
-def test_a_proxy_knows_no_half_message_for_which_slaves_were_late(t: Entrance) -> None:
+def test_a_proxy_knows_no_half_message_for_which_slaves_were_late(t: ProtocolClient) -> None:
     """The proxy cannot end a half message whose send returned FLUSH_SLAVE_TIMEOUT until the broker has checked it."""
     t.produce("p")
     waiting = t.begin(half=True)
@@ -235,7 +236,7 @@ def test_a_proxy_knows_no_half_message_for_which_slaves_were_late(t: Entrance) -
 
 
 @through("grpc", flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0)
-def test_a_proxy_knows_no_half_message_for_which_the_disk_was_late(t: Entrance) -> None:
+def test_a_proxy_knows_no_half_message_for_which_the_disk_was_late(t: ProtocolClient) -> None:
     """The proxy cannot end a half message whose send returned FLUSH_DISK_TIMEOUT."""
     sent = t.put(half=True)
     assert sent.code == LATE_DISK[t.name]
@@ -244,7 +245,7 @@ def test_a_proxy_knows_no_half_message_for_which_the_disk_was_late(t: Entrance) 
 
 
 @through(*ALL)
-def test_a_commit_waits_for_a_slave_in_vain(t: Entrance) -> None:
+def test_a_commit_waits_for_a_slave_in_vain(t: ProtocolClient) -> None:
     """A commit waits for a slave until the timeout and then succeeds; its message is visible at once."""
     sent = t.put(half=True)
     t.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
@@ -257,7 +258,7 @@ def test_a_commit_waits_for_a_slave_in_vain(t: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_rollback_waits_for_nobody(t: Entrance) -> None:
+def test_a_rollback_waits_for_nobody(t: ProtocolClient) -> None:
     """A rollback does not wait for slaves because it stores no message."""
     sent = t.put(half=True)
     t.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
@@ -265,7 +266,7 @@ def test_a_rollback_waits_for_nobody(t: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_the_commit_of_what_waits_for_nobody_waits_for_nobody(t: BrokerEntrance) -> None:
+def test_the_commit_of_what_waits_for_nobody_waits_for_nobody(t: BrokerProtocolClient) -> None:
     """A commit of a half message with WAIT=false does not wait for slaves."""
     sent = t.put(half=True, WAIT="false")
     t.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
@@ -273,7 +274,7 @@ def test_the_commit_of_what_waits_for_nobody_waits_for_nobody(t: BrokerEntrance)
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_slave_ends_no_transaction(t: BrokerEntrance) -> None:
+def test_a_slave_ends_no_transaction(t: BrokerProtocolClient) -> None:
     """A slave rejects the end of a transaction with SLAVE_NOT_AVAILABLE; its master accepts it."""
     sent = t.put(half=True)
     answer = told(t.at(A, 1).end(sent, COMMIT))
@@ -286,7 +287,7 @@ def test_a_slave_ends_no_transaction(t: BrokerEntrance) -> None:
 
 
 @through(*ALL, slaves=1)
-def test_a_slave_is_in_the_route_of_its_master(e: Entrance) -> None:
+def test_a_slave_is_in_the_route_of_its_master(e: ProtocolClient) -> None:
     """A slave is in the route with the queues of its master, which stay while either of them runs."""
     e.topic(queues=2)
     assert e.route() == {A: Route(2, 2, (0, 1))}
@@ -299,7 +300,7 @@ def test_a_slave_is_in_the_route_of_its_master(e: Entrance) -> None:
 
 
 @through(*BROKER, slaves=1)
-def test_a_slave_takes_no_messages(e: BrokerEntrance) -> None:
+def test_a_slave_takes_no_messages(e: BrokerProtocolClient) -> None:
     """A slave rejects every send as busy."""
     e.topic()
     slave = e.at(A, 1)
@@ -310,7 +311,7 @@ def test_a_slave_takes_no_messages(e: BrokerEntrance) -> None:
 
 
 @through("grpc", slaves=1)
-def test_a_proxy_sends_to_no_slave(e: Entrance) -> None:
+def test_a_proxy_sends_to_no_slave(e: ProtocolClient) -> None:
     """The proxy sends to masters only, so that a send fails while the master is stopped."""
     e.filled(1)
     e.down()
@@ -321,8 +322,8 @@ def test_a_proxy_sends_to_no_slave(e: Entrance) -> None:
 
 
 @pytest.fixture
-def read(e: BrokerEntrance) -> BrokerEntrance:
-    """Return an entrance with three messages and a slave that has fetched the topic."""
+def read(e: BrokerProtocolClient) -> BrokerProtocolClient:
+    """Return a protocol client with three messages and a slave that has fetched the topic."""
     e.topic()
     e.group()
     e.store(b"0", b"1", b"2")
@@ -331,7 +332,7 @@ def read(e: BrokerEntrance) -> BrokerEntrance:
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_slave_is_read_as_its_master_is(read: BrokerEntrance) -> None:
+def test_a_slave_is_read_as_its_master_is(read: BrokerProtocolClient) -> None:
     """A slave serves the same pull as its master and wakes a held pull when its master stores a message."""
     slave = read.at(A, 1)
     assert told(slave.pull(0).answer) == told(read.pull(0).answer)
@@ -342,14 +343,14 @@ def test_a_slave_is_read_as_its_master_is(read: BrokerEntrance) -> None:
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_slave_is_read_while_its_master_is_away(read: BrokerEntrance) -> None:
+def test_a_slave_is_read_while_its_master_is_away(read: BrokerProtocolClient) -> None:
     """A slave serves pulls of its replicated messages while its master is stopped."""
     read.down(kill=True)
     assert told(read.at(A, 1).pull(1).answer).bodies == [b"1", b"2"]
 
 
 @through(*BROKER, slaves=1)
-def test_a_slave_gives_nothing_unless_it_may(read: BrokerEntrance) -> None:
+def test_a_slave_gives_nothing_unless_it_may(read: BrokerProtocolClient) -> None:
     """A slave rejects pulls as busy unless slaveReadEnable is set."""
     slave = read.at(A, 1)
     answer = told(slave.pull(0).answer)
@@ -359,7 +360,7 @@ def test_a_slave_gives_nothing_unless_it_may(read: BrokerEntrance) -> None:
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
-def test_who_is_far_behind_is_sent_to_a_slave(read: BrokerEntrance) -> None:
+def test_who_is_far_behind_is_sent_to_a_slave(read: BrokerProtocolClient) -> None:
     """A pull far behind the end gets the id of the slave as suggested broker, one near the end that of the master.
 
     The ids of the group configuration take precedence, at master and slave alike.
@@ -372,13 +373,13 @@ def test_who_is_far_behind_is_sent_to_a_slave(read: BrokerEntrance) -> None:
 
 
 @through(*BROKER, slaves=1, access_message_in_memory_max_ratio=0)
-def test_nobody_is_sent_to_a_slave_that_gives_nothing(read: BrokerEntrance) -> None:
+def test_nobody_is_sent_to_a_slave_that_gives_nothing(read: BrokerProtocolClient) -> None:
     """A pull far behind the end gets the master as suggested broker if slaves do not serve reads."""
     assert told(read.pull(0).answer).suggests == 0
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_slave_sends_nobody_to_another_offset(read: BrokerEntrance) -> None:
+def test_a_slave_sends_nobody_to_another_offset(read: BrokerProtocolClient) -> None:
     """A pull beyond the end returns the same offset with PULL_RETRY_IMMEDIATELY at a slave, a new offset at the master.
 
     The slave may lack messages that its master has.
@@ -389,7 +390,7 @@ def test_a_slave_sends_nobody_to_another_offset(read: BrokerEntrance) -> None:
 
 
 @through(*ALL, slaves=1)
-def test_what_was_consumed_is_known_to_the_slave_later(e: Entrance) -> None:
+def test_what_was_consumed_is_known_to_the_slave_later(e: ProtocolClient) -> None:
     """A slave gets the offsets of groups later, together with the other tables of its master."""
     e.filled(3)
     for message in e.take():
@@ -400,7 +401,7 @@ def test_what_was_consumed_is_known_to_the_slave_later(e: Entrance) -> None:
 
 
 @through(*ALL, slaves=1)
-def test_a_slave_does_nothing_by_itself(e: Entrance) -> None:
+def test_a_slave_does_nothing_by_itself(e: ProtocolClient) -> None:
     """A slave redelivers nothing while its master is stopped; the master does so after its restart."""
     e.filled(1)
     assert e.bodies() == [b"0"]

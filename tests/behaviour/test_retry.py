@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from entrance import BrokerEntrance, Entrance
-from entrance_grpc import GrpcEntrance
-from entrances import ALL, BROKER, through
+from grpc_protocol_client import GrpcProtocolClient
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
 from rocketmq_testkit.emulator.message.stored_record import offset_message_id
 from rocketmq_testkit.emulator.operations.groups import RetryPolicy
 
@@ -15,7 +15,7 @@ WAITS_S = [10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 
 LEVELS_S = [1, 5, *WAITS_S]
 
 
-def failed(e: Entrance) -> int:
+def failed(e: ProtocolClient) -> int:
     """Store a message of `T`, create group `G` and return the commit log offset of the message.
 
     The time is then a whole second, at which delay levels are checked.
@@ -31,7 +31,7 @@ def failed(e: Entrance) -> int:
 
 
 @through(*BROKER)
-def test_a_message_waits_longer_each_time_and_is_dead_at_last(e: BrokerEntrance) -> None:
+def test_a_message_waits_longer_each_time_and_is_dead_at_last(e: BrokerProtocolClient) -> None:
     """Delays grow from level 3 to 18 with each failure, and then the message moves to the dead letter queue.
 
     This takes seventeen deliveries and 4 h 45 m 40 s.
@@ -55,7 +55,7 @@ def test_a_message_waits_longer_each_time_and_is_dead_at_last(e: BrokerEntrance)
 
 @through(*BROKER)
 @pytest.mark.parametrize(("level", "taken"), [(1, 1), (2, 2), (5, 5), (18, 18), (19, 18), (99, 18), (2**31 - 1, 18)])
-def test_a_level_of_its_own(e: BrokerEntrance, level: int, taken: int) -> None:
+def test_a_level_of_its_own(e: BrokerProtocolClient, level: int, taken: int) -> None:
     """A send-back with a delay level uses that level, or the last level if it is higher."""
     assert e.send_back(failed(e), level).ok
     (waiting,) = e.records(SCHEDULE, taken - 1)
@@ -69,7 +69,7 @@ def test_a_level_of_its_own(e: BrokerEntrance, level: int, taken: int) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("most", [0, 1, 2, 16])
 @pytest.mark.parametrize("who", ["request", "group"])
-def test_as_often_as_is_allowed(e: BrokerEntrance, most: int, who: str) -> None:
+def test_as_often_as_is_allowed(e: BrokerProtocolClient, most: int, who: str) -> None:
     """A message moves to the dead letter queue after the retries of the request, or else of the group."""
     e.group(retry_max_times=most if who == "group" else 3)
     e.topic()
@@ -86,7 +86,7 @@ def test_as_often_as_is_allowed(e: BrokerEntrance, most: int, who: str) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize(("level", "most", "of_group"), [(-1, None, 16), (-99, 5, 16), (3, 0, 16), (0, -1, 0)])
-def test_dead_at_once(e: BrokerEntrance, level: int, most: int | None, of_group: int) -> None:
+def test_dead_at_once(e: BrokerProtocolClient, level: int, most: int | None, of_group: int) -> None:
     """A negative delay level or exhausted retries move the message to the dead letter queue at once."""
     place = failed(e)
     e.group(retry_max_times=of_group)
@@ -96,7 +96,7 @@ def test_dead_at_once(e: BrokerEntrance, level: int, most: int | None, of_group:
 
 
 @through(*BROKER)
-def test_what_a_copy_says(e: BrokerEntrance) -> None:
+def test_what_a_copy_says(e: BrokerProtocolClient) -> None:
     """A retried message keeps its fields and names its first topic and id; later copies name the same origin."""
     place = failed(e)
     (first,) = e.records("T")
@@ -113,7 +113,7 @@ def test_what_a_copy_says(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_what_a_dead_letter_says(e: BrokerEntrance) -> None:
+def test_what_a_dead_letter_says(e: BrokerProtocolClient) -> None:
     """A dead letter keeps all fields, names its first topic and id, and is stored without delay."""
     place = failed(e)
     (first,) = e.records("T")
@@ -128,7 +128,7 @@ def test_what_a_dead_letter_says(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_dead_letter_after_tries_still_knows_its_first_topic(e: BrokerEntrance) -> None:
+def test_a_dead_letter_after_tries_still_knows_its_first_topic(e: BrokerProtocolClient) -> None:
     """A dead letter of a retried message names its first topic, its first id and the queue of the retry topic."""
     place = failed(e)
     origin = offset_message_id(e.broker.store.store_host, place)
@@ -142,7 +142,7 @@ def test_a_dead_letter_after_tries_still_knows_its_first_topic(e: BrokerEntrance
 
 
 @through(*BROKER)
-def test_a_dead_letter_can_be_sent_back(e: BrokerEntrance) -> None:
+def test_a_dead_letter_can_be_sent_back(e: BrokerProtocolClient) -> None:
     """A dead letter can be sent back, to the retry topic of the requesting group, with one attempt more."""
     e.send_back(failed(e), -1)
     (dead,) = e.take(DLQ, group="R")
@@ -157,7 +157,7 @@ def test_a_dead_letter_can_be_sent_back(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("queues", [0, -1])
-def test_a_group_without_retry_queues_loses_the_message(e: BrokerEntrance, queues: int) -> None:
+def test_a_group_without_retry_queues_loses_the_message(e: BrokerProtocolClient, queues: int) -> None:
     """A send-back of a group without retry queues succeeds but stores nothing, even for an offset without message."""
     place = failed(e)
     e.group(retry_queue_nums=queues)
@@ -169,7 +169,7 @@ def test_a_group_without_retry_queues_loses_the_message(e: BrokerEntrance, queue
 
 
 @through(*BROKER)
-def test_a_retry_topic_has_the_queues_of_its_group(e: BrokerEntrance) -> None:
+def test_a_retry_topic_has_the_queues_of_its_group(e: BrokerProtocolClient) -> None:
     """A retry topic has as many queues as its group configures, and copies go to any of them.
 
     A send-back of an unknown group creates the group.
@@ -186,7 +186,7 @@ def test_a_retry_topic_has_the_queues_of_its_group(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_group_that_may_not_consume_may_send_back(e: BrokerEntrance) -> None:
+def test_a_group_that_may_not_consume_may_send_back(e: BrokerProtocolClient) -> None:
     """A send-back of a group with consumption disabled is accepted."""
     place = failed(e)
     e.group(consume_enable=False)
@@ -204,7 +204,7 @@ def test_a_group_that_may_not_consume_may_send_back(e: BrokerEntrance) -> None:
     [(2, 2, 16, False), (3, 2, 16, True), (16, None, 16, False), (17, None, 16, True), (1, None, 0, True)],
 )
 def test_a_send_to_a_retry_topic_may_be_one_too_many(
-    e: BrokerEntrance, times: int, most: int | None, of_group: int, dead: bool
+    e: BrokerProtocolClient, times: int, most: int | None, of_group: int, dead: bool
 ) -> None:
     """A send to a retry topic may count one attempt more than a send-back before it becomes a dead letter.
 
@@ -220,7 +220,7 @@ def test_a_send_to_a_retry_topic_may_be_one_too_many(
 
 
 @through(*BROKER)
-def test_a_send_to_a_retry_topic_waits_for_its_level(e: BrokerEntrance) -> None:
+def test_a_send_to_a_retry_topic_waits_for_its_level(e: BrokerProtocolClient) -> None:
     """A send to a retry topic is delayed by its delay level."""
     e.group()
     e.advance(2_000)
@@ -232,7 +232,7 @@ def test_a_send_to_a_retry_topic_waits_for_its_level(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_group_in_order_has_no_second_try_there(e: BrokerEntrance) -> None:
+def test_a_group_in_order_has_no_second_try_there(e: BrokerProtocolClient) -> None:
     """While a client of the group holds a queue lock, each send to the retry topic becomes a dead letter."""
     e.fifo()
     assert e.lock("a", 0) == [0]
@@ -244,7 +244,7 @@ def test_a_group_in_order_has_no_second_try_there(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_send_to_a_retry_topic_makes_the_group(e: BrokerEntrance) -> None:
+def test_a_send_to_a_retry_topic_makes_the_group(e: BrokerProtocolClient) -> None:
     """A send to the retry topic of an unknown group creates the group."""
     e.topic("T")
     assert e.again(group="new").ok
@@ -252,7 +252,7 @@ def test_a_send_to_a_retry_topic_makes_the_group(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER, auto_create_subscription_group=False)
-def test_an_unknown_group_may_be_refused(e: BrokerEntrance) -> None:
+def test_an_unknown_group_may_be_refused(e: BrokerProtocolClient) -> None:
     """With autoCreateSubscriptionGroup=false a send-back or retry send of an unknown group is rejected."""
     place = failed(e)
     before = e.state()
@@ -266,7 +266,7 @@ def test_an_unknown_group_may_be_refused(e: BrokerEntrance) -> None:
 
 
 @through(*ALL)
-def test_a_popped_message_is_failed_by_a_change_of_its_time(e: Entrance) -> None:
+def test_a_popped_message_is_failed_by_a_change_of_its_time(e: ProtocolClient) -> None:
     """A failed message is redelivered 2 to 4 s after its changed invisible duration, each time as the next attempt."""
     e.filled(1)
     for attempt, seconds in enumerate((10, 30, 60)):
@@ -280,7 +280,7 @@ def test_a_popped_message_is_failed_by_a_change_of_its_time(e: Entrance) -> None
 
 
 @through(*BROKER)
-def test_a_broker_never_buries_what_is_popped(e: Entrance) -> None:
+def test_a_broker_never_buries_what_is_popped(e: ProtocolClient) -> None:
     """The broker redelivers a popped message without limit and moves none to the dead letter queue."""
     e.group(retry_max_times=1)
     e.filled(1)
@@ -294,7 +294,7 @@ def test_a_broker_never_buries_what_is_popped(e: Entrance) -> None:
 
 @through("grpc")
 @pytest.mark.parametrize("most", [0, 1, 2])
-def test_a_proxy_buries_what_came_too_often(e: Entrance, most: int) -> None:
+def test_a_proxy_buries_what_came_too_often(e: ProtocolClient, most: int) -> None:
     """The proxy delivers a message once more than the group retries, then moves it to the dead letter queue."""
     e.group(retry_max_times=most)
     e.filled(1)
@@ -312,7 +312,7 @@ def test_a_proxy_buries_what_came_too_often(e: Entrance, most: int) -> None:
 
 
 @through("grpc")
-def test_a_proxy_buries_after_seventeen_deliveries(e: Entrance) -> None:
+def test_a_proxy_buries_after_seventeen_deliveries(e: ProtocolClient) -> None:
     """By default the proxy moves a message to the dead letter queue after seventeen deliveries (sixteen retries).
 
     Only queue 0 of that topic is used.
@@ -335,7 +335,7 @@ def test_a_proxy_buries_after_seventeen_deliveries(e: Entrance) -> None:
 
 @through("grpc")
 @pytest.mark.parametrize("most", [2**31 - 1, -1])
-def test_a_proxy_buries_what_must_not_be_tried(e: GrpcEntrance, most: int) -> None:
+def test_a_proxy_buries_what_must_not_be_tried(e: GrpcProtocolClient, most: int) -> None:
     """With retryMaxTimes=-1 the proxy moves each message to the dead letter queue at once.
 
     The maximum of 32-bit numbers has the same effect, because one attempt more overflows.
@@ -348,7 +348,7 @@ def test_a_proxy_buries_what_must_not_be_tried(e: GrpcEntrance, most: int) -> No
 
 
 @through(*ALL)
-def test_a_message_that_is_given_up(e: Entrance) -> None:
+def test_a_message_that_is_given_up(e: ProtocolClient) -> None:
     """A message forwarded to the dead letter queue is stored there as the next attempt and is not redelivered."""
     place = failed(e)
     (message,) = e.take()
@@ -365,7 +365,7 @@ def test_a_message_that_is_given_up(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_dead_letter_is_read_like_any_message(e: Entrance) -> None:
+def test_a_dead_letter_is_read_like_any_message(e: ProtocolClient) -> None:
     """Another group receives a dead letter with all sender fields and with the attempt counted that failed last."""
     failed(e)
     e.give_up(e.take()[0])
@@ -377,7 +377,7 @@ def test_a_dead_letter_is_read_like_any_message(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_dead_letter_that_fails_dies_in_the_queue_of_its_reader(e: Entrance) -> None:
+def test_a_dead_letter_that_fails_dies_in_the_queue_of_its_reader(e: ProtocolClient) -> None:
     """A dead letter that fails again moves to the dead letter queue of its reader's group and names its first topic."""
     failed(e)
     e.give_up(e.take()[0])
@@ -388,7 +388,7 @@ def test_a_dead_letter_that_fails_dies_in_the_queue_of_its_reader(e: Entrance) -
 
 
 @through(*ALL)
-def test_a_dead_letter_that_fails_comes_again(e: Entrance) -> None:
+def test_a_dead_letter_that_fails_comes_again(e: ProtocolClient) -> None:
     """A dead letter that is not acknowledged is redelivered to its reader's group, with one attempt more."""
     failed(e)
     e.give_up(e.take()[0])
@@ -401,7 +401,7 @@ def test_a_dead_letter_that_fails_comes_again(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_group_without_retry_queues_has_no_dead_letters(e: Entrance) -> None:
+def test_a_group_without_retry_queues_has_no_dead_letters(e: ProtocolClient) -> None:
     """A message that a group without retry queues forwards to the dead letter queue is lost.
 
     The request succeeds nevertheless. Redelivery after a changed invisible duration still works.
@@ -417,7 +417,7 @@ def test_a_group_without_retry_queues_has_no_dead_letters(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_each_time_that_a_message_is_given_up_is_a_dead_letter(e: Entrance) -> None:
+def test_each_time_that_a_message_is_given_up_is_a_dead_letter(e: ProtocolClient) -> None:
     """A message that is forwarded to the dead letter queue twice is stored there twice."""
     failed(e)
     (message,) = e.take()
@@ -427,7 +427,7 @@ def test_each_time_that_a_message_is_given_up_is_a_dead_letter(e: Entrance) -> N
 
 
 @through(*ALL)
-def test_a_message_whose_time_was_changed_is_given_up(e: Entrance) -> None:
+def test_a_message_whose_time_was_changed_is_given_up(e: ProtocolClient) -> None:
     """A message can be forwarded to the dead letter queue with the handle of a changed invisible duration."""
     e.filled(3)
     *_, last = e.take()
@@ -438,7 +438,7 @@ def test_a_message_whose_time_was_changed_is_given_up(e: Entrance) -> None:
 
 @through("grpc")
 @pytest.mark.parametrize(("after_ms", "again"), [(11_000, []), (15_000, [b"0"])])
-def test_what_is_expired_is_given_up_all_the_same(e: GrpcEntrance, after_ms: int, again: list[bytes]) -> None:
+def test_what_is_expired_is_given_up_all_the_same(e: GrpcProtocolClient, after_ms: int, again: list[bytes]) -> None:
     """A message can be forwarded to the dead letter queue with an expired handle.
 
     If its revive queue was processed by then, the message is also redelivered.
@@ -461,7 +461,7 @@ def test_what_is_expired_is_given_up_all_the_same(e: GrpcEntrance, after_ms: int
         (RetryPolicy(next_ms=[]), []),
     ],
 )
-def test_a_consumer_is_told_how_long_to_wait(e: GrpcEntrance, policy: RetryPolicy, told: list[float]) -> None:
+def test_a_consumer_is_told_how_long_to_wait(e: GrpcProtocolClient, policy: RetryPolicy, told: list[float]) -> None:
     """A gRPC consumer's settings contain the retry intervals of its group, or of the delay levels by default."""
     e.topic()
     e.group(retry_policy=policy, retry_max_times=4)
@@ -471,7 +471,7 @@ def test_a_consumer_is_told_how_long_to_wait(e: GrpcEntrance, policy: RetryPolic
 
 
 @through("grpc")
-def test_a_consumer_is_told_to_wait_longer_and_longer(e: GrpcEntrance) -> None:
+def test_a_consumer_is_told_to_wait_longer_and_longer(e: GrpcProtocolClient) -> None:
     """A gRPC consumer's settings contain the exponential retry policy of its group."""
     e.topic()
     e.group(retry_policy=RetryPolicy("EXPONENTIAL", None, 2_000, 60_000, 3))
@@ -482,7 +482,7 @@ def test_a_consumer_is_told_to_wait_longer_and_longer(e: GrpcEntrance) -> None:
 
 
 @through(*ALL)
-def test_other_groups_hear_nothing_of_a_failure(e: Entrance) -> None:
+def test_other_groups_hear_nothing_of_a_failure(e: ProtocolClient) -> None:
     """Retries and dead letters of a group are not delivered to other groups."""
     e.filled(2)
     first, second = e.take()

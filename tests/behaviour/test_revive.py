@@ -1,13 +1,13 @@
 """The clock of a revive queue: other check points and acknowledgements in the queue delay or hasten redelivery."""
 
-from entrance import Entrance
-from entrances import ALL, through
+from protocol_client import ProtocolClient
+from protocol_clients import ALL, through
 
 RETRY = "%RETRY%G_T"
 LOOK_MS = 100
 
 
-def comes_back(e: Entrance, after_ms: int, *known: bytes) -> None:
+def comes_back(e: ProtocolClient, after_ms: int, *known: bytes) -> None:
     """Advance the time; check that the retry topic holds these bodies after the last 100 ms, and not before."""
     before = [record.body for record in e.records(RETRY)]
     e.advance(after_ms)
@@ -17,7 +17,7 @@ def comes_back(e: Entrance, after_ms: int, *known: bytes) -> None:
 
 
 @through(*ALL, revive_queue_num=1)
-def test_alone_it_comes_back_after_2_s(e: Entrance) -> None:
+def test_alone_it_comes_back_after_2_s(e: ProtocolClient) -> None:
     """A single check point is revived 2 s after the invisible duration ends.
 
     The clock of its queue is the broker's from 3 s after the time at which the check point became readable.
@@ -28,7 +28,7 @@ def test_alone_it_comes_back_after_2_s(e: Entrance) -> None:
 
 
 @through(*ALL, revive_queue_num=1)
-def test_a_later_check_point_delays_it(e: Entrance) -> None:
+def test_a_later_check_point_delays_it(e: ProtocolClient) -> None:
     """A later check point in the same revive queue delays redelivery to up to 5 s.
 
     The clock stays at the time of the later one until 3 s after it became readable.
@@ -40,7 +40,7 @@ def test_a_later_check_point_delays_it(e: Entrance) -> None:
 
 
 @through(*ALL, revive_queue_num=1)
-def test_an_acknowledgement_counts_as_long(e: Entrance) -> None:
+def test_an_acknowledgement_counts_as_long(e: ProtocolClient) -> None:
     """An acknowledgement that arrives while a later check point delays redelivery prevents it."""
     e.filled(2)
     [first] = e.take(count=1, invisible_ms=12_000)
@@ -51,7 +51,7 @@ def test_an_acknowledgement_counts_as_long(e: Entrance) -> None:
 
 
 @through(*ALL, revive_queue_num=1)
-def test_a_check_point_more_than_2_s_behind_brings_it_back(e: Entrance) -> None:
+def test_a_check_point_more_than_2_s_behind_brings_it_back(e: ProtocolClient) -> None:
     """A check point more than 2 s later revives an earlier one as soon as it is read.
 
     The check point that had delayed the earlier one waits for the broker's clock again.
@@ -64,7 +64,7 @@ def test_a_check_point_more_than_2_s_behind_brings_it_back(e: Entrance) -> None:
 
 
 @through(*ALL, revive_queue_num=1)
-def test_an_acknowledgement_delays_what_was_popped_with_it(e: Entrance) -> None:
+def test_an_acknowledgement_delays_what_was_popped_with_it(e: ProtocolClient) -> None:
     """An acknowledgement delays other messages of its pop by a second.
 
     It becomes readable when the invisible duration ends, the check point a second before.
@@ -76,7 +76,7 @@ def test_an_acknowledgement_delays_what_was_popped_with_it(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_other_queues_delay_nothing(e: Entrance) -> None:
+def test_other_queues_delay_nothing(e: ProtocolClient) -> None:
     """Check points in other revive queues do not delay redelivery; pops use the revive queues by turns."""
     e.filled(2)
     e.take(count=1, invisible_ms=12_000)

@@ -4,10 +4,11 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any
 
 import pytest
-from entrance import START_MS, BrokerEntrance, Entrance
-from entrance_grpc import GrpcEntrance
-from entrances import ALL, BROKER, through
+from grpc_protocol_client import GrpcProtocolClient
 from grpc_texts import PROXY_EXCEPTION, type_conflict
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from virtual_brokers import START_MS
 
 WHEEL, SCHEDULE = "rmq_sys_wheel_timer", "SCHEDULE_TOPIC_XXXX"
 DAY_MS, HOUR_MS = 86_400_000, 3_600_000
@@ -21,14 +22,14 @@ Said = tuple[int, str]
 
 
 @pytest.fixture
-def timed(e: Entrance) -> Entrance:
-    """Return an entrance with a topic for delayed messages, on a broker with recall enabled."""
+def timed(e: ProtocolClient) -> ProtocolClient:
+    """Return a protocol client with a topic for delayed messages, on a broker with recall enabled."""
     e.broker.config.recall_message_enable = True
     e.topic(kind="DELAY")
     return e
 
 
-def come(e: Entrance, queue: int = 0) -> list[bytes]:
+def come(e: ProtocolClient, queue: int = 0) -> list[bytes]:
     """Return the bodies of the messages that were delivered to a queue."""
     return [each.body for each in e.records("T", queue)]
 
@@ -51,7 +52,7 @@ def handle(*fields: object) -> str:
     ("after_ms", "comes_ms"),
     [(1, 1_000), (300, 1_000), (1_000, 1_000), (1_001, 2_000), (2_700, 3_000), (60_000, 60_000)],
 )
-def test_a_message_comes_with_the_second(timed: Entrance, after_ms: int, comes_ms: int) -> None:
+def test_a_message_comes_with_the_second(timed: ProtocolClient, after_ms: int, comes_ms: int) -> None:
     """A timed message is delivered once, at the first whole second that is not before its time."""
     assert timed.put(deliver_ms=START_MS + after_ms).ok
     timed.advance(comes_ms - 1)
@@ -65,7 +66,7 @@ def test_a_message_comes_with_the_second(timed: Entrance, after_ms: int, comes_m
 @pytest.mark.parametrize(
     "e", [(name, {"timer_precision_ms": ms}) for name in ALL for ms in (100, 200, 500)], indirect=True
 )
-def test_the_wheel_may_be_finer(timed: Entrance) -> None:
+def test_the_wheel_may_be_finer(timed: ProtocolClient) -> None:
     """With a smaller timerPrecisionMs a timed message is delivered at the end of its smaller time slot."""
     precision = timed.broker.config.timer_precision_ms
     timed.put(b"a", deliver_ms=START_MS + 10 * precision)
@@ -80,7 +81,7 @@ def test_the_wheel_may_be_finer(timed: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize("ago_ms", [0, 1, 60_000, START_MS])
-def test_a_time_that_is_past_is_now(timed: Entrance, ago_ms: int) -> None:
+def test_a_time_that_is_past_is_now(timed: ProtocolClient, ago_ms: int) -> None:
     """A message whose delivery time has passed is delivered at once and has no recall handle."""
     sent = timed.put(deliver_ms=START_MS - ago_ms)
     assert (sent.ok, sent.recall) == (True, "")
@@ -100,7 +101,7 @@ WAYS: list[tuple[dict[str, Any], int]] = [
 
 @through(*BROKER)
 @pytest.mark.parametrize(("properties", "comes_ms"), WAYS)
-def test_a_time_is_said_in_three_ways(timed: Entrance, properties: dict[str, Any], comes_ms: int) -> None:
+def test_a_time_is_said_in_three_ways(timed: ProtocolClient, properties: dict[str, Any], comes_ms: int) -> None:
     """Of several timer properties, the delay in seconds takes precedence, then the delay in milliseconds.
 
     All are kept.
@@ -115,7 +116,7 @@ def test_a_time_is_said_in_three_ways(timed: Entrance, properties: dict[str, Any
 
 @through(*BROKER)
 @pytest.mark.parametrize("properties", [{"TIMER_DELAY_SEC": "0"}, {"TIMER_DELAY_SEC": "-5"}, {"TIMER_DELAY_MS": "-1"}])
-def test_no_delay_and_a_negative_one_are_none(timed: Entrance, properties: dict[str, Any]) -> None:
+def test_no_delay_and_a_negative_one_are_none(timed: ProtocolClient, properties: dict[str, Any]) -> None:
     """A timer delay of 0 or less delivers the message at once."""
     assert timed.put(**properties).ok
     assert come(timed) == [b"0"]
@@ -133,7 +134,7 @@ def test_no_delay_and_a_negative_one_are_none(timed: Entrance, properties: dict[
         {"TIMER_DELIVER_MS": str(-(2**63))},
     ],
 )
-def test_a_delay_beyond_all_times_is_past(timed: Entrance, properties: dict[str, Any]) -> None:
+def test_a_delay_beyond_all_times_is_past(timed: ProtocolClient, properties: dict[str, Any]) -> None:
     """A timer whose delivery time overflows 64 bits delivers the message at once."""
     sent = timed.put(**properties)
     assert (sent.ok, sent.recall) == (True, "")
@@ -141,7 +142,7 @@ def test_a_delay_beyond_all_times_is_past(timed: Entrance, properties: dict[str,
 
 
 @through(*ALL)
-def test_messages_of_one_second_come_in_their_order(timed: Entrance) -> None:
+def test_messages_of_one_second_come_in_their_order(timed: ProtocolClient) -> None:
     """Timed messages of one second are delivered in the order of sending, before those of the next second."""
     for body, ms in ((b"3", 6_001), (b"0", 5_900), (b"1", 5_100), (b"2", 6_000)):
         timed.put(body, deliver_ms=START_MS + ms)
@@ -151,7 +152,7 @@ def test_messages_of_one_second_come_in_their_order(timed: Entrance) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("ms", [HOUR_MS * 23, DAY_MS, 3 * DAY_MS])
-def test_three_days_are_the_most_for_a_broker(timed: Entrance, ms: int) -> None:
+def test_three_days_are_the_most_for_a_broker(timed: ProtocolClient, ms: int) -> None:
     """The broker accepts a delivery time of up to three days ahead."""
     assert timed.put(deliver_ms=START_MS + ms).ok
     timed.advance(ms - 1)
@@ -161,7 +162,7 @@ def test_three_days_are_the_most_for_a_broker(timed: Entrance, ms: int) -> None:
 
 
 @through("grpc")
-def test_a_day_is_the_most_for_a_proxy(timed: Entrance) -> None:
+def test_a_day_is_the_most_for_a_proxy(timed: ProtocolClient) -> None:
     """The proxy accepts a delivery time of up to 24 h ahead, exact to the millisecond."""
     assert timed.put(deliver_ms=START_MS + DAY_MS).ok
     before = timed.state()
@@ -175,7 +176,7 @@ def test_a_day_is_the_most_for_a_proxy(timed: Entrance) -> None:
 
 @through(*ALL, timer_roll_window_slot=60)
 @pytest.mark.parametrize("seconds", [59, 60, 61, 80, 90, 200, 3_600])
-def test_what_lies_beyond_the_window_pauses_in_it(timed: Entrance, seconds: int) -> None:
+def test_what_lies_beyond_the_window_pauses_in_it(timed: ProtocolClient, seconds: int) -> None:
     """A message beyond the window of the timer wheel is rolled as often as needed and delivered once, at its time."""
     timed.put(deliver_ms=START_MS + seconds * 1000)
     timed.advance(seconds * 1000 - 1)
@@ -194,7 +195,7 @@ def test_what_lies_beyond_the_window_pauses_in_it(timed: Entrance, seconds: int)
 
 
 @through(*ALL)
-def test_where_a_message_waits(timed: Entrance) -> None:
+def test_where_a_message_waits(timed: ProtocolClient) -> None:
     """A timed message is stored in queue 0 of the wheel topic, and the send returns its offset there."""
     sent = timed.put(b"0", tag="A", keys="k", color="red", deliver_ms=START_MS + 5_500)
     (message,) = timed.records(WHEEL)
@@ -212,7 +213,7 @@ def test_where_a_message_waits(timed: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("after_ms", "out_ms"), [(4_000, 3_000), (4_001, 4_000), (4_999, 4_000)])
-def test_the_slot_of_a_message(timed: Entrance, after_ms: int, out_ms: int) -> None:
+def test_the_slot_of_a_message(timed: ProtocolClient, after_ms: int, out_ms: int) -> None:
     """TIMER_OUT_MS is the second of the delivery time, or the second before if the delivery time is a whole second."""
     timed.put(deliver_ms=START_MS + after_ms)
     (message,) = timed.records(WHEEL)
@@ -220,7 +221,7 @@ def test_the_slot_of_a_message(timed: Entrance, after_ms: int, out_ms: int) -> N
 
 
 @through(*ALL)
-def test_a_timed_message_wakes_who_waits(timed: Entrance) -> None:
+def test_a_timed_message_wakes_who_waits(timed: ProtocolClient) -> None:
     """A timed message wakes a waiting pop on delivery."""
     poll = timed.pop(poll_ms=15_000)
     timed.put(deliver_ms=START_MS + 4_000)
@@ -232,7 +233,7 @@ def test_a_timed_message_wakes_who_waits(timed: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_timed_message_that_is_not_acknowledged_is_not_timed_again(timed: Entrance) -> None:
+def test_a_timed_message_that_is_not_acknowledged_is_not_timed_again(timed: ProtocolClient) -> None:
     """A redelivered timed message is not delayed again and keeps the timer properties of its delivery."""
     timed.put(deliver_ms=START_MS + 1_000)
     timed.advance(1_000)
@@ -245,7 +246,7 @@ def test_a_timed_message_that_is_not_acknowledged_is_not_timed_again(timed: Entr
 
 
 @through(*ALL)
-def test_a_message_for_a_time_may_have_a_group(timed: Entrance) -> None:
+def test_a_message_for_a_time_may_have_a_group(timed: ProtocolClient) -> None:
     """A timed message keeps its message group."""
     timed.put(b"later", message_group="g", deliver_ms=START_MS + 2_000)
     timed.advance(2_000)
@@ -253,7 +254,7 @@ def test_a_message_for_a_time_may_have_a_group(timed: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_batch_may_have_a_time(timed: BrokerEntrance) -> None:
+def test_a_batch_may_have_a_time(timed: BrokerProtocolClient) -> None:
     """A batch with a timer is delivered message by message; timers of messages inside a batch have no effect."""
     assert timed.batch((b"a", {}), (b"b", {"TIMER_DELAY_MS": "60000"}), TIMER_DELAY_SEC="2").ok
     timed.advance(1_999)
@@ -265,7 +266,7 @@ def test_a_batch_may_have_a_time(timed: BrokerEntrance) -> None:
 
 
 @through(*ALL)
-def test_an_ordered_topic_takes_no_times_behind_a_proxy(e: Entrance) -> None:
+def test_an_ordered_topic_takes_no_times_behind_a_proxy(e: ProtocolClient) -> None:
     """The proxy rejects a timed message for an ordered topic; the broker accepts it."""
     e.fifo()
     before = e.state()
@@ -279,7 +280,7 @@ def test_an_ordered_topic_takes_no_times_behind_a_proxy(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_timed_half_message_is_lost(e: Entrance) -> None:
+def test_a_timed_half_message_is_lost(e: ProtocolClient) -> None:
     """A timed half message is lost: at its time it enters the half topic without real topic and cannot be committed."""
     e.topic(kind="TRANSACTION")
     sent = e.put(half=True, deliver_ms=START_MS + 2_000)
@@ -294,7 +295,7 @@ def test_a_timed_half_message_is_lost(e: Entrance) -> None:
 
 
 @through(*ALL, timer_wheel_enable=False)
-def test_the_wheel_may_be_off(timed: Entrance) -> None:
+def test_the_wheel_may_be_off(timed: ProtocolClient) -> None:
     """With timerWheelEnable=false timed messages are rejected; delay levels still work."""
     text = "accurate timer message is not enabled, timerWheelEnable is false"
     before = timed.state()
@@ -309,7 +310,7 @@ def test_the_wheel_may_be_off(timed: Entrance) -> None:
 
 
 @through(*ALL, timer_congest_num_each_slot=20)
-def test_a_crowded_second_refuses_messages(timed: Entrance) -> None:
+def test_a_crowded_second_refuses_messages(timed: ProtocolClient) -> None:
     """A second with more than timerCongestNumEachSlot messages rejects sends at random, and all sends at twice as many.
 
     Other seconds are not affected.
@@ -336,7 +337,7 @@ def test_a_crowded_second_refuses_messages(timed: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_recalled_message_does_not_come(timed: Entrance) -> None:
+def test_a_recalled_message_does_not_come(timed: ProtocolClient) -> None:
     """A recalled message is not delivered; others of its second are. The recall returns the message id."""
     sent = [timed.put(body, deliver_ms=START_MS + 5_000) for body in (b"0", b"taken back", b"2")]
     answer = timed.recall(sent[1].recall)
@@ -346,14 +347,14 @@ def test_a_recalled_message_does_not_come(timed: Entrance) -> None:
 
 
 @through(*ALL)
-def test_what_a_handle_holds(timed: Entrance) -> None:
+def test_what_a_handle_holds(timed: ProtocolClient) -> None:
     """A recall handle holds topic, broker, message id, and a time 1 ms after the start of the slot."""
     sent = timed.put(deliver_ms=START_MS + 5_700)
     assert parts(sent.recall) == ["v1", "T", "broker-a", str(START_MS + 5_001), sent.id]
 
 
 @through(*BROKER)
-def test_only_timed_messages_have_handles(timed: Entrance) -> None:
+def test_only_timed_messages_have_handles(timed: ProtocolClient) -> None:
     """A send returns a recall handle for timed messages only, not for plain ones and delay levels."""
     assert timed.put().recall == ""
     assert timed.put(DELAY="1").recall == ""
@@ -361,7 +362,7 @@ def test_only_timed_messages_have_handles(timed: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_message_may_be_recalled_again(timed: Entrance) -> None:
+def test_a_message_may_be_recalled_again(timed: ProtocolClient) -> None:
     """A recall may be repeated, may omit the padding of its handle, and succeeds for an unknown message id."""
     sent = timed.put(deliver_ms=START_MS + 5_000)
     for text in (sent.recall, sent.recall, sent.recall.rstrip("=")):
@@ -373,7 +374,7 @@ def test_a_message_may_be_recalled_again(timed: Entrance) -> None:
 
 
 @through(*ALL)
-def test_the_mark_of_a_recall(timed: Entrance) -> None:
+def test_the_mark_of_a_recall(timed: ProtocolClient) -> None:
     """A recall is stored as a marker in the wheel topic and never delivered."""
     sent = timed.put(deliver_ms=START_MS + 5_500)
     timed.recall(sent.recall)
@@ -389,7 +390,7 @@ def test_the_mark_of_a_recall(timed: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize("at_ms", [5_001, 5_500, 6_000, 60_000])
-def test_a_recall_may_come_too_late(timed: Entrance, at_ms: int) -> None:
+def test_a_recall_may_come_too_late(timed: ProtocolClient, at_ms: int) -> None:
     """A recall after the message's second has begun is rejected, and the message is delivered."""
     sent = timed.put(deliver_ms=START_MS + 5_500)
     timed.advance(at_ms)
@@ -401,7 +402,7 @@ def test_a_recall_may_come_too_late(timed: Entrance, at_ms: int) -> None:
 
 
 @through(*ALL)
-def test_a_recall_in_the_last_millisecond(timed: Entrance) -> None:
+def test_a_recall_in_the_last_millisecond(timed: ProtocolClient) -> None:
     """A recall in the last millisecond before the message's second succeeds."""
     sent = timed.put(deliver_ms=START_MS + 5_500)
     timed.advance(5_000)
@@ -411,7 +412,7 @@ def test_a_recall_in_the_last_millisecond(timed: Entrance) -> None:
 
 
 @through(*ALL)
-def test_recalls_may_be_off(timed: Entrance) -> None:
+def test_recalls_may_be_off(timed: ProtocolClient) -> None:
     """With recallMessageEnable=false recalls are rejected, although sends return handles."""
     timed.broker.config.recall_message_enable = False
     sent = timed.put(deliver_ms=START_MS + 5_000)
@@ -430,7 +431,7 @@ def test_recalls_may_be_off(timed: Entrance) -> None:
         (14, {"brokerPermission": "4", "allowRecallWhenBrokerNotWriteable": "false"}),
     ],
 )
-def test_a_broker_that_does_not_serve_recalls_nothing(timed: Entrance, code: int, keys: dict[str, str]) -> None:
+def test_a_broker_that_does_not_serve_recalls_nothing(timed: ProtocolClient, code: int, keys: dict[str, str]) -> None:
     """A slave, a broker that does not accept sends yet, and one without write permission reject recalls.
 
     The last does so only with allowRecallWhenBrokerNotWriteable=false.
@@ -447,7 +448,7 @@ def test_a_broker_that_does_not_serve_recalls_nothing(timed: Entrance, code: int
 
 
 @through(*BROKER)
-def test_a_message_is_cancelled_by_one_that_says_so(timed: BrokerEntrance) -> None:
+def test_a_message_is_cancelled_by_one_that_says_so(timed: BrokerProtocolClient) -> None:
     """A message with TIMER_DEL_UNIQKEY cancels the named message of the same delivery time; neither is delivered."""
     sent = timed.put(b"taken back", TIMER_DELAY_MS="5000")
     timed.put(b"other", TIMER_DELAY_MS="5000")
@@ -458,7 +459,7 @@ def test_a_message_is_cancelled_by_one_that_says_so(timed: BrokerEntrance) -> No
 
 @through(*BROKER)
 @pytest.mark.parametrize(("named", "ms"), [("T+nobody", 5_000), ("U+", 5_000), ("", 5_000), ("T+", 8_000)])
-def test_a_cancellation_of_something_else(timed: BrokerEntrance, named: str, ms: int) -> None:
+def test_a_cancellation_of_something_else(timed: BrokerProtocolClient, named: str, ms: int) -> None:
     """A cancellation that names another message or topic, no topic, or another second does not cancel the message."""
     sent = timed.put(b"0", TIMER_DELAY_MS="5000")
     name = named + sent.id if named.endswith("+") or not named else named
@@ -469,7 +470,7 @@ def test_a_cancellation_of_something_else(timed: BrokerEntrance, named: str, ms:
 
 @through(*BROKER)
 @pytest.mark.parametrize("ms", ["0", "-1000"])
-def test_a_cancellation_for_the_past_is_refused(timed: BrokerEntrance, ms: str) -> None:
+def test_a_cancellation_for_the_past_is_refused(timed: BrokerProtocolClient, ms: str) -> None:
     """A cancellation whose delivery time has passed is rejected, because it would be delivered."""
     before = timed.state()
     sent = timed.put(TIMER_DELAY_MS=ms, TIMER_DEL_UNIQKEY="T+x")
@@ -485,7 +486,7 @@ def test_a_cancellation_for_the_past_is_refused(timed: BrokerEntrance, ms: str) 
     ("after_ms", "level", "comes_ms"),
     [(-60_000, 1, 1_000), (0, 1, 1_000), (999, 1, 1_000), (1_000, 2, 5_000), (80_000_000, 18, 7_200_000)],
 )
-def test_a_time_becomes_the_next_longer_level(timed: Entrance, after_ms: int, level: int, comes_ms: int) -> None:
+def test_a_time_becomes_the_next_longer_level(timed: ProtocolClient, after_ms: int, level: int, comes_ms: int) -> None:
     """With the proxy's useDelayLevel a delivery time becomes the next longer delay level, or the last one.
 
     A past delivery time becomes level 1.
@@ -498,7 +499,7 @@ def test_a_time_becomes_the_next_longer_level(timed: Entrance, after_ms: int, le
 
 
 @through("grpc", use_delay_level=True)
-def test_levels_of_a_proxy_are_its_own(timed: GrpcEntrance) -> None:
+def test_levels_of_a_proxy_are_its_own(timed: GrpcProtocolClient) -> None:
     """The proxy chooses the shortest sufficient level from its own messageDelayLevel."""
     timed.world.config.message_delay_level = "2h 3s 1m"
     for after_ms, level in ((1_000, 2), (30_000, 3), (100_000, 1), (50_000_000, 1)):
@@ -510,7 +511,7 @@ def test_levels_of_a_proxy_are_its_own(timed: GrpcEntrance) -> None:
 
 
 @through(*ALL)
-def test_what_is_kept_out_of_the_wheel_comes_later(timed: Entrance) -> None:
+def test_what_is_kept_out_of_the_wheel_comes_later(timed: ProtocolClient) -> None:
     """With timerStopEnqueue new timed messages stay in the wheel topic and are delivered later.
 
     Messages that were in the wheel before are delivered on time.

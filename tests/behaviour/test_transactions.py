@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from entrance import START_MS, Answer, BrokerEntrance, Entrance, Sent, Waiting
-from entrances import ALL, BROKER, through
 from grpc_texts import PROXY_EXCEPTION
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import Answer, Sent, Waiting
 from rocketmq_testkit.emulator.message.stored_record import decode
+from virtual_brokers import START_MS
 
 HALF, OPS, GIVEN_UP = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
@@ -15,13 +17,13 @@ QUICK = {"transaction_check_interval": 3_000, "transaction_time_out": 1_000}
 
 
 @pytest.fixture
-def t(e: Entrance) -> Entrance:
-    """Return an entrance with a topic for half messages."""
+def t(e: ProtocolClient) -> ProtocolClient:
+    """Return a protocol client with a topic for half messages."""
     e.topic(kind="TRANSACTION")
     return e
 
 
-def half(t: Entrance, body: bytes = b"0", **more: object) -> Sent:
+def half(t: ProtocolClient, body: bytes = b"0", **more: object) -> Sent:
     """Send a half message."""
     sent = t.put(body, half=True, **more)
     assert sent.ok, sent
@@ -34,7 +36,7 @@ def done(answer: Answer | None) -> None:
     assert answer.ok, answer
 
 
-def come(t: Entrance) -> list[bytes]:
+def come(t: ProtocolClient) -> list[bytes]:
     """Return the bodies of the messages that were delivered."""
     return [each.body for each in t.records("T")]
 
@@ -43,7 +45,7 @@ def come(t: Entrance) -> list[bytes]:
 
 
 @through(*ALL)
-def test_a_half_message_is_hidden_until_its_commit(t: Entrance) -> None:
+def test_a_half_message_is_hidden_until_its_commit(t: ProtocolClient) -> None:
     """A half message is invisible until its commit, and then is delivered like any other message."""
     sent = half(t, tag="A", keys="k", color="red")
     t.advance(5_000)
@@ -54,7 +56,7 @@ def test_a_half_message_is_hidden_until_its_commit(t: Entrance) -> None:
 
 
 @through(*ALL)
-def test_where_a_half_message_lies(t: Entrance) -> None:
+def test_where_a_half_message_lies(t: ProtocolClient) -> None:
     """A half message is stored in the half topic as a normal message with its real topic and queue.
 
     The send returns the offset in the half topic.
@@ -70,7 +72,7 @@ def test_where_a_half_message_lies(t: Entrance) -> None:
 
 
 @through(*ALL)
-def test_what_a_commit_stores(t: Entrance) -> None:
+def test_what_a_commit_stores(t: ProtocolClient) -> None:
     """A commit stores a copy with the transaction type COMMIT and the commit log offset of the half message."""
     sent = half(t, color="red")
     t.advance(2_000)
@@ -83,7 +85,7 @@ def test_what_a_commit_stores(t: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_rolled_back_message_is_never_seen(t: Entrance) -> None:
+def test_a_rolled_back_message_is_never_seen(t: ProtocolClient) -> None:
     """A rolled back message is neither delivered nor checked."""
     t.produce("p")
     done(t.end(half(t), ROLLBACK))
@@ -93,7 +95,7 @@ def test_a_rolled_back_message_is_never_seen(t: Entrance) -> None:
 
 
 @through(*ALL)
-def test_ends_are_written_down_together(t: Entrance) -> None:
+def test_ends_are_written_down_together(t: ProtocolClient) -> None:
     """Ends of transactions are written together to the op topic every 3 s, as offsets of half messages."""
     sent = [half(t, b"%d" % number) for number in range(4)]
     t.advance(100)
@@ -106,7 +108,7 @@ def test_ends_are_written_down_together(t: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_broker_stores_at_each_commit(t: Entrance) -> None:
+def test_a_broker_stores_at_each_commit(t: ProtocolClient) -> None:
     """The broker stores a message for each commit, even after a commit or rollback.
 
     A rollback after a commit succeeds without effect.
@@ -121,7 +123,7 @@ def test_a_broker_stores_at_each_commit(t: Entrance) -> None:
 @through("grpc")
 @pytest.mark.parametrize("first", [COMMIT, ROLLBACK, UNKNOWN])
 @pytest.mark.parametrize("again", [COMMIT, ROLLBACK])
-def test_a_proxy_ends_once(t: Entrance, first: int, again: int) -> None:
+def test_a_proxy_ends_once(t: ProtocolClient, first: int, again: int) -> None:
     """The proxy ends a transaction once, even if the first end left it unknown."""
     sent = half(t)
     done(t.end(sent, first))
@@ -133,7 +135,7 @@ def test_a_proxy_ends_once(t: Entrance, first: int, again: int) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("checked", [False, True])
-def test_an_unknown_end_gets_no_answer(t: Entrance, checked: bool) -> None:
+def test_an_unknown_end_gets_no_answer(t: ProtocolClient, checked: bool) -> None:
     """An end with UNKNOWN gets no response and has no effect."""
     sent = half(t)
     before = t.state()
@@ -142,7 +144,7 @@ def test_an_unknown_end_gets_no_answer(t: Entrance, checked: bool) -> None:
 
 
 @through("grpc")
-def test_a_proxy_forgets_after_half_a_minute(t: Entrance) -> None:
+def test_a_proxy_forgets_after_half_a_minute(t: ProtocolClient) -> None:
     """The proxy forgets a transaction after 30 s, but the broker still checks it."""
     early, late = half(t, b"early"), half(t, b"late")
     t.produce("p")
@@ -154,7 +156,7 @@ def test_a_proxy_forgets_after_half_a_minute(t: Entrance) -> None:
     assert [each.body for each in t.asked("p")] == [b"late"]
 
 
-def see_late(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
+def see_late(t: ProtocolClient, immune_s: int, left_ms: int, how: int) -> None:
     """Check that an end succeeds until the immunity time is over, and later only after a check."""
     early, late, asked = (half(t, b"%d" % number, immune_s=immune_s) for number in range(3))
     t.advance(left_ms)
@@ -175,7 +177,7 @@ def see_late(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
 @through(*ALL)
 @pytest.mark.parametrize(("immune_s", "left_ms"), [(1, 6_000), (6, 6_000), (10, 10_000)])
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_an_end_after_the_immunity_is_refused(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
+def test_an_end_after_the_immunity_is_refused(t: ProtocolClient, immune_s: int, left_ms: int, how: int) -> None:
     """The broker rejects an end after the immunity time, at least 6 s, unless it follows a check.
 
     The proxy returns success.
@@ -185,13 +187,13 @@ def test_an_end_after_the_immunity_is_refused(t: Entrance, immune_s: int, left_m
 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_immunity_may_last_an_hour(t: Entrance, how: int) -> None:
+def test_immunity_may_last_an_hour(t: ProtocolClient, how: int) -> None:
     """An immunity time of an hour is accepted; the proxy would have forgotten the transaction."""
     see_late(t, 3_600, 3_600_000, how)
 
 
 @through(*ALL)
-def test_an_end_without_immunity_is_never_late(t: Entrance) -> None:
+def test_an_end_without_immunity_is_never_late(t: ProtocolClient) -> None:
     """An end of a message without immunity time is never too late for the broker."""
     sent = half(t)
     t.advance(29_999 if t.proxied else 3_600_000)
@@ -200,20 +202,20 @@ def test_an_end_without_immunity_is_never_late(t: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_names_of_an_end_do_not_matter(t: Entrance) -> None:
+def test_names_of_an_end_do_not_matter(t: ProtocolClient) -> None:
     """The broker ends a transaction by its offsets and ignores its transaction id."""
     done(t.end(replace(half(t), id="another"), COMMIT))
     assert come(t) == [b"0"]
 
 
 @through(*ALL)
-def test_ordered_messages_can_be_half(t: Entrance) -> None:
+def test_ordered_messages_can_be_half(t: ProtocolClient) -> None:
     """A committed ordered message keeps its message group."""
     done(t.end(half(t, message_group="g"), COMMIT))
     assert [each.property_map()["__SHARDINGKEY"] for each in t.records("T")] == ["g"]
 
 
-def see_woken(t: Entrance, waiting: Waiting) -> None:
+def see_woken(t: ProtocolClient, waiting: Waiting) -> None:
     """Check that a commit completes a waiting request and the half message does not."""
     sent = half(t)
     t.advance(1_000)
@@ -224,20 +226,20 @@ def see_woken(t: Entrance, waiting: Waiting) -> None:
 
 
 @through(*ALL)
-def test_a_commit_wakes_a_pop(t: Entrance) -> None:
+def test_a_commit_wakes_a_pop(t: ProtocolClient) -> None:
     """A commit wakes a waiting pop; the half message does not."""
     see_woken(t, t.pop(poll_ms=15_000))
 
 
 @through(*BROKER)
-def test_a_commit_wakes_a_pull(t: BrokerEntrance) -> None:
+def test_a_commit_wakes_a_pull(t: BrokerProtocolClient) -> None:
     """A commit wakes a held pull; the half message does not."""
     t.beat("puller")
     see_woken(t, t.pull(0, suspend_ms=15_000))
 
 
 @through(*ALL, reject_transaction_message=True)
-def test_transactions_may_be_off(t: Entrance) -> None:
+def test_transactions_may_be_off(t: ProtocolClient) -> None:
     """With rejectTransactionMessage half messages are rejected."""
     before = t.state()
     text = "the broker[127.0.0.1] sending transaction message is forbidden"
@@ -246,7 +248,7 @@ def test_transactions_may_be_off(t: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_batches_are_not_half(t: BrokerEntrance) -> None:
+def test_batches_are_not_half(t: BrokerProtocolClient) -> None:
     """A batch of half messages is rejected as a whole."""
     before = t.state()
     refused = t.batch((b"a", {}), (b"b", {}), half=True)
@@ -260,7 +262,7 @@ def test_batches_are_not_half(t: BrokerEntrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("sent_ms", "asked_ms"), [(0, 30_000), (23_999, 30_000), (24_001, 60_000), (29_999, 60_000)])
-def test_the_first_check(t: Entrance, sent_ms: int, asked_ms: int) -> None:
+def test_the_first_check(t: ProtocolClient, sent_ms: int, asked_ms: int) -> None:
     """A half message is first checked in the first round, one every 30 s, in which it is at least 6 s old."""
     t.advance(sent_ms)
     half(t)
@@ -273,7 +275,7 @@ def test_the_first_check(t: Entrance, sent_ms: int, asked_ms: int) -> None:
 
 @through(*ALL, **QUICK)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_a_producer_ends_what_it_is_asked_about(t: Entrance, how: int) -> None:
+def test_a_producer_ends_what_it_is_asked_about(t: ProtocolClient, how: int) -> None:
     """A producer ends a checked transaction by the new offsets of the check, and is not checked again."""
     t.produce("p")
     half(t)
@@ -286,7 +288,7 @@ def test_a_producer_ends_what_it_is_asked_about(t: Entrance, how: int) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_what_a_producer_is_shown(t: Entrance) -> None:
+def test_what_a_producer_is_shown(t: ProtocolClient) -> None:
     """A check shows the message as sent; it is stored again at the end of the half topic with its number of checks."""
     t.produce("p")
     sent = half(t, b"0", color="red")
@@ -300,7 +302,7 @@ def test_what_a_producer_is_shown(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_a_producer_is_asked_fifteen_times(t: Entrance) -> None:
+def test_a_producer_is_asked_fifteen_times(t: ProtocolClient) -> None:
     """A half message is checked in fifteen rounds, then moves undelivered to the topic of discarded transactions."""
     t.produce("p")
     half(t)
@@ -319,7 +321,7 @@ def test_a_producer_is_asked_fifteen_times(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK, transaction_check_max=2)
-def test_checks_count_though_nobody_can_be_asked(t: Entrance) -> None:
+def test_checks_count_though_nobody_can_be_asked(t: ProtocolClient) -> None:
     """Rounds without a producer count as checks, so that such a half message is discarded as early as another."""
     half(t)
     t.advance(8_999)
@@ -329,7 +331,7 @@ def test_checks_count_though_nobody_can_be_asked(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK, file_reserved_time=1, transaction_check_max=10_000)
-def test_a_message_that_is_too_old_is_given_up(t: Entrance) -> None:
+def test_a_message_that_is_too_old_is_given_up(t: ProtocolClient) -> None:
     """A half message older than the store's retention time is discarded, however few checks it had."""
     half(t)
     t.advance(3_600_000)
@@ -342,7 +344,7 @@ def test_a_message_that_is_too_old_is_given_up(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_another_producer_is_asked_when_the_first_is_gone(t: Entrance) -> None:
+def test_another_producer_is_asked_when_the_first_is_gone(t: ProtocolClient) -> None:
     """If a producer has left, another producer of its group is checked, even one that joined later."""
     t.produce("first")
     half(t)
@@ -361,7 +363,7 @@ def test_another_producer_is_asked_when_the_first_is_gone(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_a_producer_that_restarts_is_asked_again(t: Entrance) -> None:
+def test_a_producer_that_restarts_is_asked_again(t: ProtocolClient) -> None:
     """A producer that restarts under its old name is checked again in the next round; missed rounds count as checks."""
     t.produce("p")
     half(t)
@@ -379,7 +381,7 @@ def test_a_producer_that_restarts_is_asked_again(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_one_producer_of_the_group_is_asked(t: Entrance) -> None:
+def test_one_producer_of_the_group_is_asked(t: ProtocolClient) -> None:
     """One producer of the group is checked for each half message, and none of other groups."""
     t.topic("U", kind="TRANSACTION")
     for client in ("a", "b", "c"):
@@ -395,7 +397,7 @@ def test_one_producer_of_the_group_is_asked(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 @pytest.mark.parametrize(("immune_s", "asked_ms"), [(8, 9_000), (10, 12_000)])
-def test_a_message_may_ask_to_be_left_alone(t: Entrance, immune_s: int, asked_ms: int) -> None:
+def test_a_message_may_ask_to_be_left_alone(t: ProtocolClient, immune_s: int, asked_ms: int) -> None:
     """A half message with an immunity time is first checked when that time is over; earlier rounds count as checks."""
     t.produce("p")
     half(t, b"patient", immune_s=immune_s)
@@ -412,7 +414,7 @@ def test_a_message_may_ask_to_be_left_alone(t: Entrance, immune_s: int, asked_ms
 
 
 @through(*ALL, transaction_check_interval=1_000)
-def test_a_message_may_ask_to_be_asked_about_early(t: Entrance) -> None:
+def test_a_message_may_ask_to_be_asked_about_early(t: ProtocolClient) -> None:
     """A half message with an immunity time below 6 s is checked that much earlier."""
     t.produce("p")
     half(t, b"hasty", immune_s=1)
@@ -424,7 +426,7 @@ def test_a_message_may_ask_to_be_asked_about_early(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_half_messages_are_never_visible(t: Entrance) -> None:
+def test_half_messages_are_never_visible(t: ProtocolClient) -> None:
     """Half messages are never delivered, neither before nor after checks nor when they are discarded."""
     t.produce("p")
     for number in range(3):
@@ -437,7 +439,7 @@ def test_half_messages_are_never_visible(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_a_commit_in_time_is_found_by_the_round(t: Entrance) -> None:
+def test_a_commit_in_time_is_found_by_the_round(t: ProtocolClient) -> None:
     """A round checks only half messages that were not ended before it, a second after reading all op messages."""
     t.produce("p")
     for number in range(40):
@@ -450,7 +452,7 @@ def test_a_commit_in_time_is_found_by_the_round(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK, transaction_check_max=1)
-def test_what_was_given_up_can_still_be_committed(t: Entrance) -> None:
+def test_what_was_given_up_can_still_be_committed(t: ProtocolClient) -> None:
     """A discarded half message can still be committed by its offsets."""
     sent = half(t)
     t.advance(6_000)
@@ -460,7 +462,7 @@ def test_what_was_given_up_can_still_be_committed(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_a_commit_by_the_first_place_leaves_the_copy(t: Entrance) -> None:
+def test_a_commit_by_the_first_place_leaves_the_copy(t: ProtocolClient) -> None:
     """A commit by the first offsets does not end the copy that a check has stored.
 
     The copy is checked, and its commit delivers the message again.
@@ -479,7 +481,7 @@ def test_a_commit_by_the_first_place_leaves_the_copy(t: Entrance) -> None:
 
 
 @through("grpc", **QUICK)
-def test_a_proxy_ends_what_was_checked_last(t: Entrance) -> None:
+def test_a_proxy_ends_what_was_checked_last(t: ProtocolClient) -> None:
     """The proxy ends the copy of the last check first, then earlier ones down to the send.
 
     Each commit stores a message.
@@ -501,7 +503,7 @@ def test_a_proxy_ends_what_was_checked_last(t: Entrance) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_a_late_end_is_first_of_all_late(t: Entrance, how: int) -> None:
+def test_a_late_end_is_first_of_all_late(t: ProtocolClient, how: int) -> None:
     """A late end is rejected as late before other checks, except that of the commit log offset."""
     sent = half(t, immune_s=1)
     t.advance(6_001)
@@ -512,7 +514,7 @@ def test_a_late_end_is_first_of_all_late(t: Entrance, how: int) -> None:
 
 
 @through(*BROKER)
-def test_what_was_committed_passes_for_a_half_message(t: Entrance) -> None:
+def test_what_was_committed_passes_for_a_half_message(t: ProtocolClient) -> None:
     """A commit that names the offsets of the committed message stores the message again."""
     sent = half(t)
     done(t.end(sent, COMMIT))
@@ -522,7 +524,7 @@ def test_what_was_committed_passes_for_a_half_message(t: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_half_message_in_the_log_is_no_half_message(t: Entrance) -> None:
+def test_a_half_message_in_the_log_is_no_half_message(t: ProtocolClient) -> None:
     """A record in the half topic has no transaction type, so that readers of that topic receive normal messages."""
     half(t)
     stored = t.broker.store.record(HALF, 0, 0)

@@ -4,12 +4,12 @@ import re
 from functools import partial
 from typing import Protocol
 
+from rocketmq_testkit.conformance.clients.remoting_consumption import commit_request, pull_request
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Driver, body
 from rocketmq_testkit.conformance.helpers.settings import KEEPING
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 
 class Server(Protocol):
@@ -167,11 +167,9 @@ def test_what_was_counted_of_topics_and_groups() -> None:
         for number in range(30):
             topic.send(f"{number}".encode())
         with RemotingClient(emulator.broker) as connection:
-            place = {"consumerGroup": "adm-counting", "topic": "adm-counted", "queueId": 0}
-            pull = {**place, "queueOffset": 0, "maxMsgNums": 12, "sysFlag": 4, "commitOffset": 0, "subVersion": 0}
-            pull |= {"suspendTimeoutMillis": 0, "subscription": "*", "expressionType": "TAG"}
-            assert connection.request(RequestCode.PULL_MESSAGE, pull).code == 0
-            assert connection.request(RequestCode.UPDATE_CONSUMER_OFFSET, {**place, "commitOffset": 12}).code == 0
+            pull = pull_request("adm-counted", "adm-counting", max_messages=12)
+            assert connection.request(*pull).code == 0
+            assert connection.request(*commit_request("adm-counted", "adm-counting", 12)).code == 0
         emulator.clock.advance("10s")
         stats = cells(mqadmin(emulator.namesrv, "statsAll", "-t", "adm-counted"))
         # Columns: topic, group, accumulation, messages per second in and out, messages of the day in and out.

@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from rocketmq_testkit.conformance.context.authorization import authorization
+from rocketmq_testkit.conformance.clients.grpc_signature import authorization
 from rocketmq_testkit.conformance.context.grpc import Grpc
 from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.deployment.target import Access, Tls

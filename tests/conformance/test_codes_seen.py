@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from possible_codes import possible_codes
 from rocketmq_testkit.conformance.case import Case, Protocol
+from rocketmq_testkit.conformance.clients.grpc_answer import Received
 from rocketmq_testkit.conformance.context.grpc import Grpc
-from rocketmq_testkit.conformance.context.grpc_answer import Received
 from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.explained import UNPROVOKED

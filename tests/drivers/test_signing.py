@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 import grpc
 import pytest
-from rocketmq_testkit.conformance.context.authorization import authorization
+from rocketmq_testkit.conformance.clients.grpc_signature import authorization
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.process import Addresses, start
 from rocketmq_testkit.fixtures.network.certificates import Authority

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 from grpc_texts import GROUP_BLANK, group_characters, unknown_language
-from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, an_ack, publishing, subscribing
+from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, an_ack, subscribing
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 

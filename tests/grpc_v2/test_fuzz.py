@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, publishing, subscribing
+from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, subscribing
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.grpc_v2.transport import MethodKind

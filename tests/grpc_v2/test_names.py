@@ -16,9 +16,9 @@ from grpc_world import (
     a_receive,
     a_send,
     an_ack,
-    publishing,
     subscribing,
 )
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 

@@ -4,7 +4,8 @@ from hashlib import md5
 
 import pytest
 from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION
-from grpc_world import START_MS, GrpcWorld, Received, a_message, a_receive, a_send, an_ack, publishing
+from grpc_world import START_MS, GrpcWorld, Received, a_message, a_receive, a_send, an_ack
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.operations.offsets import QueryConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage

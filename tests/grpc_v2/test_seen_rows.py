@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 from grpc_texts import PROXY_EXCEPTION, no_route
-from grpc_world import GrpcWorld, a_message, a_receive, a_send, an_ack, publishing, subscribing
+from grpc_world import GrpcWorld, a_message, a_receive, a_send, an_ack, subscribing
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv

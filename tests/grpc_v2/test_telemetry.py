@@ -4,7 +4,8 @@ import re
 from typing import Any
 
 import pytest
-from grpc_world import GrpcWorld, Stream, a_receive, publishing, subscribing
+from grpc_world import GrpcWorld, Stream, a_receive, subscribing
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.groups import RetryPolicy

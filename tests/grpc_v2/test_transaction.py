@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 from grpc_texts import PROXY_EXCEPTION, type_conflict
-from grpc_world import START_MS, Client, GrpcWorld, Stream, a_message, a_receive, a_send, publishing
+from grpc_world import START_MS, Client, GrpcWorld, Stream, a_message, a_receive, a_send
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv

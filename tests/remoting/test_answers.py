@@ -4,6 +4,7 @@ import json
 
 import pytest
 from remoting_world import NOW, Peer, Port, create, send
+from rocketmq_testkit.conformance.clients.remoting_consumption import pop_request, pull_request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.client import batch_body, decode_messages
@@ -33,20 +34,7 @@ def peer(port: Port) -> Peer:
 
 def pull(peer: Peer, topic: str, offset: int = 0, **more: object) -> RemotingCommand:
     """Pull from queue 0 with the subscription in the request."""
-    ext = {
-        "consumerGroup": "G",
-        "topic": topic,
-        "queueId": "0",
-        "queueOffset": str(offset),
-        "maxMsgNums": "32",
-        "sysFlag": "4",
-        "commitOffset": "0",
-        "suspendTimeoutMillis": "0",
-        "subscription": "*",
-        "subVersion": "0",
-        "expressionType": "TAG",
-    }
-    return peer.ask(RequestCode.PULL_MESSAGE, {**ext, **{name: str(value) for name, value in more.items()}})
+    return peer.ask(*pull_request(topic, "G", 0, offset, **more))
 
 
 def header_text(peer: Peer, code: int, ext: object, body: bytes = b"") -> str:
@@ -201,9 +189,7 @@ class TestPull:
         """A long-polling pull gets the next message on its own connection, and the sender gets its own response."""
         create(peer, "P")
         waiting = port.peer()
-        request = {"sysFlag": "6", "suspendTimeoutMillis": "15000"}
-        base = {"consumerGroup": "G", "topic": "P", "queueId": "0", "queueOffset": "0", "maxMsgNums": "32"}
-        assert waiting.exchange(RequestCode.PULL_MESSAGE, {**base, **request, "subscription": "*"}) == []
+        assert waiting.exchange(*pull_request("P", "G", suspend_ms=15_000)) == []
         assert send(peer, "P", b"woke").code == 0
         (answer,) = waiting.received()
         assert (answer.code, answer.remark, answer.opaque) == (0, "FOUND", 1)
@@ -213,8 +199,7 @@ class TestPull:
         """A long-polling pull of a lost connection is dropped and gets no message."""
         create(peer, "P")
         waiting = port.peer()
-        ext = {"consumerGroup": "G", "topic": "P", "queueId": "0", "queueOffset": "0", "maxMsgNums": "1"}
-        waiting.exchange(RequestCode.PULL_MESSAGE, {**ext, "sysFlag": "6", "suspendTimeoutMillis": "9000"})
+        waiting.exchange(*pull_request("P", "G", suspend_ms=9_000))
         waiting.connection.closed()
         send(peer, "P")
         port.engine.scheduler.advance_to(NOW + 60_000)
@@ -226,20 +211,7 @@ class TestPop:
 
     def pop(self, peer: Peer, **more: object) -> RemotingCommand:
         """Pop from all queues of topic Q."""
-        ext = {
-            "consumerGroup": "G",
-            "topic": "Q",
-            "queueId": "-1",
-            "maxMsgNums": "32",
-            "invisibleTime": "10000",
-            "pollTime": "0",
-            "bornTime": "0",
-            "initMode": "0",
-            "expType": "TAG",
-            "exp": "*",
-            "order": "false",
-        }
-        return peer.ask(RequestCode.POP_MESSAGE, {**ext, **{name: str(value) for name, value in more.items()}})
+        return peer.ask(*pop_request("Q", "G", invisible_ms=10_000, **more))
 
     def test_the_life_of_a_popped_message(self, port: Port, peer: Peer) -> None:
         """A popped message gets a longer invisible duration and is then acknowledged."""
@@ -283,9 +255,9 @@ class TestPop:
     def test_an_ordered_pop_counts(self, peer: Peer) -> None:
         """An ordered pop returns orderCountInfo, even if it is empty."""
         create(peer, "Q")
-        assert (self.pop(peer, order="true").ext_fields or {})["orderCountInfo"] == ""
+        assert (self.pop(peer, order=True).ext_fields or {})["orderCountInfo"] == ""
         send(peer, "Q")
-        assert (self.pop(peer, order="true").ext_fields or {})["orderCountInfo"] == "0 0 0"
+        assert (self.pop(peer, order=True).ext_fields or {})["orderCountInfo"] == "0 0 0"
 
     def test_refusals_have_fields_of_zero(self, peer: Peer) -> None:
         """A rejected pop, change or notification returns the fields of its response with zeros."""
@@ -391,8 +363,7 @@ class TestOffsets:
         """A reset to an offset applies to the given queue, also queue 0. Without a queue, the timestamp decides."""
         create(peer, "P")
         for _ in range(2):
-            ext = {"a": "PG", "b": "P", "e": 0, "f": 0, "g": NOW, "h": 0, "i": ""}
-            assert peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m").code == 0
+            assert send(peer, "P").code == 0
         peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
         reset = {"group": "G", "topic": "P", "timestamp": "0", "isForce": "true", "queueId": queue_id, "offset": "1"}
         answer = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, reset)

@@ -8,6 +8,9 @@ from time import time
 import pytest
 from remoting_port import SocketPort
 from remoting_world import Port
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
+from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
+from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.client import (
     ConnectionLost,
@@ -35,8 +38,7 @@ def address() -> Iterator[tuple[str, int]]:
 def client(address: tuple[str, int]) -> Iterator[RemotingClient]:
     """A client of the port, with topic T."""
     with RemotingClient(address, timeout=20) as made:
-        ext = {"topic": "T", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6, "topicFilterType": "SINGLE_TAG"}
-        assert made.request(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "order": False, "attributes": None}).code == 0
+        assert made.request(*topic_request("T", queues=1)).code == 0
         yield made
 
 
@@ -47,13 +49,13 @@ def message(**more: object) -> SendMessageRequestHeaderV2:
     return SendMessageRequestHeaderV2(**{**base, "properties": text, **more})  # type: ignore[arg-type]  # as declared
 
 
-PULL = {"consumerGroup": "G", "topic": "T", "queueId": 0, "queueOffset": 0, "maxMsgNums": 32, "sysFlag": 6}
+PULL = pull_request("T", "G")
 
 
 def test_what_is_sent_is_pulled(client: RemotingClient) -> None:
     """A sent message is pulled with its body, properties, hosts and ids."""
     sent = client.request(RequestCode.SEND_MESSAGE_V2, message(), b"hello")
-    pulled = client.request(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*"})
+    pulled = client.request(*PULL)
     (found,) = decode_messages(pulled.body)
     assert (found.topic, found.body, found.tag, found.keys) == ("T", b"hello", "A", ["k1", "k2"])
     assert (found.flag, found.born_timestamp, found.born_host) == (9, 5, client.local_address)
@@ -69,13 +71,13 @@ def test_batches_and_compressed_bodies(client: RemotingClient) -> None:
     assert client.request(RequestCode.SEND_MESSAGE_V2, message(sys_flag=1), zlib.compress(body)).code == 0
     pair = batch_body([(b"one", {"TAGS": "A"}), (b"two", {})])
     assert client.request(RequestCode.SEND_BATCH_MESSAGE, message(batch=True), pair).code == 0
-    pulled = client.request(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*"})
+    pulled = client.request(*PULL)
     assert [each.body for each in decode_messages(pulled.body)] == [body, b"one", b"two"]
 
 
 def test_requests_may_be_pipelined(client: RemotingClient) -> None:
     """A waiting pull does not block the send that wakes it. Responses can be collected in any order."""
-    waiting = client.submit(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*", "suspendTimeoutMillis": 15000})
+    waiting = client.submit(*pull_request("T", "G", suspend_ms=15000))
     sends = [client.submit(RequestCode.SEND_MESSAGE_V2, message(), b"%d" % n) for n in range(3)]
     assert [client.collect(each).code for each in reversed(sends)] == [0, 0, 0]
     assert decode_messages(client.collect(waiting).body)[0].body == b"0"
@@ -89,16 +91,14 @@ def test_oneway_requests_are_carried_out(client: RemotingClient) -> None:
 
 def test_pushes_are_kept_apart_from_answers(client: RemotingClient) -> None:
     """A heartbeat returns a response, and its notification is queued separately."""
-    body = b'{"clientID":"c","consumerDataSet":[{"groupName":"G","messageModel":"CLUSTERING"}],"producerDataSet":[]}'
-    assert client.request(RequestCode.HEART_BEAT, {}, body).code == 0
+    assert client.request(*heartbeat_request("c", groups={"G": {}})).code == 0
     push = client.next_server_request()
     assert (push.code, push.ext_fields, push.is_oneway) == (40, {"consumerGroup": "G"}, True)
 
 
 def test_answering_a_push(client: RemotingClient) -> None:
     """A client can respond to a server's request. Here the request was oneway, and the server drops the response."""
-    body = b'{"clientID":"c","consumerDataSet":[{"groupName":"G","messageModel":"CLUSTERING"}],"producerDataSet":[]}'
-    client.request(RequestCode.HEART_BEAT, {}, body)
+    client.request(*heartbeat_request("c", groups={"G": {}}))
     client.respond(client.next_server_request(), remark="done")
     assert client.request(9999).code == 3
 
@@ -111,7 +111,7 @@ def test_binary_headers(address: tuple[str, int], client: RemotingClient) -> Non
 
 def test_time_out(client: RemotingClient) -> None:
     """After a timeout the response can still be collected, and the connection stays usable."""
-    waiting = client.submit(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*", "suspendTimeoutMillis": 30000})
+    waiting = client.submit(*pull_request("T", "G", suspend_ms=30000))
     with pytest.raises(RemotingTimeout):
         client.collect(waiting, timeout=0.05)
     with pytest.raises(RemotingTimeout):

@@ -4,30 +4,16 @@ import json
 from typing import Any
 
 import pytest
-from remoting_world import Peer, Port
+from remoting_world import NOW, Peer, Port, create, send
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
-
-NOW = 1_700_000_000_000
 
 
 @pytest.fixture
 def peer() -> Peer:
     """A client of a broker."""
     return Port(Engine(now_ms=NOW)).peer()
-
-
-def create(peer: Peer, topic: str, queues: int) -> None:
-    """Create a topic."""
-    ext = {"topic": topic, "readQueueNums": queues, "writeQueueNums": queues, "perm": 6}
-    assert peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "topicFilterType": "SINGLE_TAG"}).code == 0
-
-
-def send(peer: Peer, topic: str) -> None:
-    """Send one message to queue 0."""
-    ext = {"a": "PG", "b": topic, "e": 0, "f": 0, "g": NOW, "h": 0, "i": ""}
-    assert peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m").code == 0
 
 
 def beat(peer: Peer, body: dict[str, Any]) -> None:

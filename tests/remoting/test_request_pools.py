@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 from remoting_world import Peer, Port, create, send
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
+from rocketmq_testkit.conformance.clients.remoting_request import Request, request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -12,23 +14,12 @@ from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 NOW = 1_700_000_000_000
-PULL = {
-    "consumerGroup": "G",
-    "topic": "T",
-    "queueId": 0,
-    "queueOffset": 0,
-    "maxMsgNums": 32,
-    "sysFlag": 4,
-    "commitOffset": 0,
-    "suspendTimeoutMillis": 0,
-    "subscription": "*",
-    "subVersion": 0,
-}
-REQUESTS: Mapping[BrokerPool, tuple[RequestCode, Mapping[str, object]]] = {
-    BrokerPool.PULL: (RequestCode.PULL_MESSAGE, PULL),
-    BrokerPool.LITE_PULL: (RequestCode.LITE_PULL_MESSAGE, PULL),
-    BrokerPool.CONSUMER: (RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}),
-    BrokerPool.ADMIN: (RequestCode.GET_BROKER_CONFIG, {}),
+PULL = pull_request("T", "G")
+REQUESTS: Mapping[Pool, Request] = {
+    Pool.PULL: PULL,
+    Pool.LITE_PULL: PULL._replace(code=RequestCode.LITE_PULL_MESSAGE),
+    Pool.CONSUMER: request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}),
+    Pool.ADMIN: request(RequestCode.GET_BROKER_CONFIG, {}),
 }
 
 
@@ -58,8 +49,8 @@ def test_a_send_that_the_store_refuses() -> None:
 def test_each_pool_turns_away_its_own(pool: BrokerPool) -> None:
     """A pool rejects only its own requests; requests of other pools are served."""
     peer = port(request_refusals=f"{pool.title}=OVERLOAD").peer()
-    for other, (code, ext) in REQUESTS.items():
-        answer = peer.ask(code, ext)
+    for other, asked in REQUESTS.items():
+        answer = peer.ask(*asked)
         assert (answer.code == ResponseCode.SYSTEM_BUSY) is (other is pool)
         if other is pool:
             assert answer.ext_fields is None
@@ -73,8 +64,8 @@ def test_answers_come_when_threads_are_done() -> None:
     place = port(request_times="pull=100", pull_message_thread_pool_nums=1)
     peer = place.peer()
     create(peer, "T")
-    assert peer.exchange(RequestCode.PULL_MESSAGE, PULL) == []
-    assert peer.exchange(RequestCode.PULL_MESSAGE, PULL) == []
+    assert peer.exchange(*PULL) == []
+    assert peer.exchange(*PULL) == []
     assert send(peer, "T").code == 0
     for _ in range(2):
         assert peer.received() == []

@@ -4,6 +4,9 @@ import json
 
 import pytest
 from remoting_world import NOW, Peer, Port, send
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
+from rocketmq_testkit.conformance.clients.remoting_request import request
+from rocketmq_testkit.conformance.clients.remoting_topics import topic_fields
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.lenient_json import loads
@@ -17,17 +20,6 @@ PART = {
     "startOffset": 0,
     "timeOfEnd": -1,
     "timeOfStart": -1,
-}
-HEADER = {
-    "topic": "S",
-    "defaultTopic": "TBW102",
-    "readQueueNums": 2,
-    "writeQueueNums": 2,
-    "perm": 6,
-    "topicFilterType": "SINGLE_TAG",
-    "topicSysFlag": 0,
-    "order": False,
-    "force": False,
 }
 
 
@@ -43,7 +35,9 @@ def peer(port: Port) -> Peer:
     made = port.peer()
     body = b'{"bname":"broker-a","currIdMap":{},"dirty":false,"epoch":7,"hostedQueues":{0:[%b]},"scope":"__global__",'
     body += b'"topic":"S","totalQueues":1}'
-    answer = made.ask(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, HEADER, body % json.dumps(PART).encode())
+    fields = {**topic_fields("S", queues=2), "force": False}
+    static = request(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, fields, body % json.dumps(PART).encode())
+    answer = made.ask(*static)
     assert answer.code == 0
     return made
 
@@ -88,11 +82,9 @@ def test_routes_say_where_logical_queues_lie(peer: Peer) -> None:
 def test_a_pull_tells_by_how_much_offsets_differ(peer: Peer) -> None:
     """A pull returns the offset delta, which clients add to the offsets in records. An empty result has no remark."""
     send(peer, "S")
-    ext = {"consumerGroup": "G", "topic": "S", "queueId": 0, "maxMsgNums": 32, "sysFlag": 4, "subscription": "*"}
-    pull = {**ext, "commitOffset": 0, "suspendTimeoutMillis": 0, "subVersion": 0, "expressionType": "TAG"}
-    found = peer.ask(RequestCode.PULL_MESSAGE, {**pull, "queueOffset": 0})
+    found = peer.ask(*pull_request("S", "G"))
     assert (found.code, found.remark, (found.ext_fields or {})["offsetDelta"]) == (0, "FOUND", "0")
-    nothing = peer.ask(RequestCode.PULL_MESSAGE, {**pull, "queueOffset": 1})
+    nothing = peer.ask(*pull_request("S", "G", offset=1))
     assert (nothing.code, nothing.remark, (nothing.ext_fields or {})["offsetDelta"]) == (19, None, "0")
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
@@ -108,17 +109,7 @@ class World:
         return outcome.messages
 
     def receipt(self, message: PoppedMessage) -> Receipt:
-        pop = self.last_pop
-        return Receipt(
-            message.start_offset,
-            pop.pop_time,
-            pop.invisible_ms,
-            pop.revive_qid,
-            str(message.topic_digit),
-            self.broker.name,
-            message.queue_id,
-            message.queue_offset,
-        )
+        return popped_receipt(self.last_pop, message, self.broker.name)
 
     def ack(self, topic: str, receipt: Receipt, group: str = "G") -> DirectCall:
         return self.engine.submit(
@@ -147,16 +138,8 @@ class World:
         )
         assert isinstance(outcome, ChangeInvisibleResult)
         start = receipt.start_offset if outcome.revive_qid == 999 else receipt.queue_offset
-        return Receipt(
-            start,
-            outcome.pop_time,
-            outcome.invisible_ms,
-            outcome.revive_qid,
-            receipt.topic_digit,
-            receipt.broker_name,
-            receipt.queue_id,
-            receipt.queue_offset,
-        )
+        place = (receipt.topic_digit, receipt.broker_name, receipt.queue_id, receipt.queue_offset)
+        return Receipt(start, outcome.pop_time, outcome.invisible_ms, outcome.revive_qid, *place)
 
     def heartbeat(
         self,

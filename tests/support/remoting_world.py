@@ -5,18 +5,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rocketmq_testkit.emulator.auth.authentication import AccessControl
+from rocketmq_testkit.conformance.clients.remoting_sends import send_request
+from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
+from rocketmq_testkit.emulator.auth.authentication import Access
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.gate import Call, Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation, Result
-from rocketmq_testkit.emulator.overload.request_pools import BrokerRequestPools
-from rocketmq_testkit.remoting.client import properties_text
+from rocketmq_testkit.emulator.overload.request_pools import RequestPools
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request.request_table import Role
 from rocketmq_testkit.remoting.server.dispatcher import BrokerNode, RemotingDispatcher
 from rocketmq_testkit.remoting.server.server_channel import RemotingChannel
@@ -132,20 +131,10 @@ class Port:
 
 def create(peer: Peer, topic: str, queues: int = 1, perm: int = 6) -> None:
     """Create a topic."""
-    ext = {"topic": topic, "readQueueNums": queues, "writeQueueNums": queues, "perm": perm}
-    answer = peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "topicFilterType": "SINGLE_TAG"})
+    answer = peer.ask(*topic_request(topic, queues=queues, perm=perm))
     assert (answer.code, answer.remark, answer.ext_fields) == (0, "not set any response code", None)
 
 
 def send(peer: Peer, topic: str, body: bytes = b"m", *, queue: int = 0, **properties: str) -> RemotingCommand:
     """Send one message."""
-    header = SendMessageRequestHeaderV2(
-        producer_group="PG",
-        topic=topic,
-        queue_id=queue,
-        sys_flag=0,
-        born_timestamp=NOW,
-        flag=0,
-        properties=properties_text(properties),
-    )
-    return peer.ask(RequestCode.SEND_MESSAGE_V2, header, body)
+    return peer.ask(*send_request(topic, body, born_ms=NOW, queue=queue, properties=properties))

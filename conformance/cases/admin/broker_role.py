@@ -4,9 +4,10 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.json_text import dumps
-from ...context.remoting import Remoting, short_names
+from ...clients.json_text import dumps
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_sends import short_names
+from ...context.remoting import Remoting
 from ...helpers.broker_config import change
 from ...helpers.pops import popping
 from ...helpers.sends import back

@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
 from ...context.remoting import Remoting
 
 

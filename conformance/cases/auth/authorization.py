@@ -4,9 +4,10 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.json_text import dumps
-from ...context.remoting import Remoting, subscription
+from ...clients.json_text import dumps
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_members import subscription
+from ...context.remoting import Remoting
 from ...helpers.accounts import as_user, entry, give, user
 from ...helpers.settings import GUARDED, REMEMBERING
 

@@ -5,7 +5,7 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
 from ...context.remoting import Remoting
 
 USER: dict[str, object] = {"password": "secret", "userType": "Normal", "userStatus": "enable"}

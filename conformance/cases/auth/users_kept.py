@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.client import Credentials
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
 from ...context.remoting import Remoting
 from ...helpers.accounts import as_user, ask_for_rights, ask_for_user, entry, user
 from ...helpers.settings import GUARDED, KEEPING

@@ -8,8 +8,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
+from ...clients.remoting_answer import Answer
 from ...context.remoting import Remoting
 
 PUSH_SECONDS = 5.0

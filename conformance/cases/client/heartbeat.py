@@ -6,8 +6,9 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.remoting import Remoting, subscription
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_members import consumer_data, subscription
+from ...context.remoting import Remoting
 
 
 def _clients(t: Remoting, group: str) -> Answer:
@@ -28,15 +29,7 @@ def _leave(t: Remoting, client: str | None, **groups: str | None) -> Answer:
 
 def _consumer(group: str, topics: dict[str, str], **members: Any) -> dict[str, Any]:
     """Return a ConsumerData object."""
-    return {
-        "groupName": group,
-        "consumeType": "CONSUME_PASSIVELY",
-        "messageModel": "CLUSTERING",
-        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
-        "unitMode": False,
-        "subscriptionDataSet": [subscription(topic, expression) for topic, expression in topics.items()],
-        **members,
-    }
+    return consumer_data(group, *(subscription(topic, each) for topic, each in topics.items()), **members)
 
 
 @remoting_case("ClientManageProcessor.heartBeat")

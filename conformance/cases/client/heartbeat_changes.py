@@ -7,8 +7,9 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
-from ...context.remoting import Remoting, fate, subscription
+from ...clients.remoting_members import consumer_data, subscription
+from ...clients.remoting_topics import topic_request
+from ...context.remoting import Remoting, fate
 from ...helpers.settings import VARIED, with_keys
 from ..topic.topics import create
 
@@ -78,16 +79,8 @@ def a_unit_marks_the_topics_that_it_makes(t: Remoting) -> None:
     topic, made = t.topic(queues=1), t.new()
     for unit in (True, False):
         group = t.group()
-        data = {
-            "groupName": group,
-            "consumeType": "CONSUME_PASSIVELY",
-            "messageModel": "CLUSTERING",
-            "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
-            "unitMode": unit,
-            "subscriptionDataSet": [subscription(topic, "*")],
-        }
-        beat = {"clientID": t.new("client"), "producerDataSet": [], "consumerDataSet": [data]}
-        t.see(f"heartbeat, {unit}", t.ask(RequestCode.HEART_BEAT, None, dumps(beat)), 0)
+        data = consumer_data(group, subscription(topic, "*"), unitMode=unit)
+        t.see(f"heartbeat, {unit}", t.heartbeat(t.new("client"), consumerDataSet=[data]), 0)
         t.see("retry topic", t.config_of(retry_topic(group)).json["topicSysFlag"])
         t.see("route", [each["topicSysFlag"] for each in t.route(retry_topic(group)).json["queueDatas"]])
     t.see("sent", t.send(made, unitMode=True).code)
@@ -120,17 +113,7 @@ def the_last_heartbeat_says_whether_a_retry_topic_is_ordered(t: Remoting) -> Non
     """A group's retry topic is ordered if a topic of the group's last heartbeat is ordered."""
     plain, group = t.topic(queues=1), t.group()
     ordered = t.new()
-    ext = {
-        "topic": ordered,
-        "defaultTopic": "TBW102",
-        "readQueueNums": 1,
-        "writeQueueNums": 1,
-        "perm": 6,
-        "topicFilterType": "SINGLE_TAG",
-        "topicSysFlag": 0,
-        "order": True,
-    }
-    t.see("made", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, ext).code)
+    t.see("made", t.ask(*topic_request(ordered, queues=1, order=True)).code)
     for label, topic in (("plain", plain), ("ordered", ordered), ("plain again", plain)):
         t.heartbeat(t.new("client"), groups={group: {topic: "*"}})
         t.see(label, t.config_of(retry_topic(group)).json["order"])

@@ -4,7 +4,7 @@ from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
+from ...clients.remoting_members import assignment_request
 from ...context.remoting import Remoting
 from ...deployment.target import Capability
 from ..store.light_queues import LIGHT, _reaches, light_name, send_to, within
@@ -123,8 +123,7 @@ def a_light_queue_is_assigned_without_a_route(t: Remoting) -> None:
         t.heartbeat(client, groups={group: {name: "*"}}, to=t.connect())
     for model in ("CLUSTERING", "BROADCASTING"):
         for number, client in enumerate(clients):
-            body = {"topic": name, "consumerGroup": group, "clientId": client, "strategyName": "AVG"}
-            answer = t.ask(RequestCode.QUERY_ASSIGNMENT, None, dumps({**body, "messageModel": model}))
+            answer = t.ask(*assignment_request(name, group, client, model=model))
             assigned = answer.json.get("messageQueueAssignments")
             t.see(f"{model}, client {number}", assigned and [each["messageQueue"] for each in assigned])
 

@@ -4,7 +4,8 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...context.answer import Answer
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_consumption import pull_fields
 from ...context.grpc import Grpc
 from ...context.remoting import Remoting
 from ...helpers.consumer import consuming
@@ -90,5 +91,5 @@ def a_simple_consumer_is_taken(t: Grpc) -> None:
     consumer = consuming(t, 2)
     t.see("members", _members(t, consumer.group), 0)
     t.see("received", sorted(consumer.receive().bodies))
-    fields = t.pull_fields(consumer.topic, consumer.group)
+    fields = pull_fields(consumer.topic, consumer.group)
     t.see("pulled", t.ask(RequestCode.PULL_MESSAGE, fields), 24)

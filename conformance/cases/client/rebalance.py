@@ -7,8 +7,8 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.json_text import dumps
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_members import assignment_request, lock_request, mode_request
 from ...context.remoting import Remoting
 from ...helpers.settings import ODD, VARIED, with_keys
 
@@ -27,23 +27,20 @@ def _see_notices(t: Remoting, label: str, connections: dict[str, RemotingClient]
 
 
 def _lock(t: Remoting, client: str, group: str, topic: str, *queues: int) -> list[int]:
-    answer = _ask_lock(t, RequestCode.LOCK_BATCH_MQ, client, group, topic, *queues)
+    answer = _ask_lock(t, client, group, topic, *queues)
     return sorted(each["queueId"] for each in answer.json["lockOKMQSet"])
 
 
-def _ask_lock(t: Remoting, code: int, client: str, group: str, topic: str, *queues: int) -> Answer:
-    asked = [{"topic": topic, "brokerName": t.broker_name, "queueId": queue} for queue in queues]
-    return t.ask(code, None, dumps({"clientId": client, "consumerGroup": group, "mqSet": asked}))
+def _ask_lock(t: Remoting, client: str, group: str, topic: str, *queues: int, unlock: bool = False) -> Answer:
+    return t.ask(*lock_request(client, group, topic, t.broker_name, queues, unlock=unlock))
 
 
 def _assignment(t: Remoting, client: str, group: str, topic: str, strategy: str = "AVG", **members: Any) -> Answer:
-    body = {"topic": topic, "consumerGroup": group, "clientId": client, "strategyName": strategy}
-    return t.ask(RequestCode.QUERY_ASSIGNMENT, None, dumps({**body, "messageModel": "CLUSTERING", **members}))
+    return t.ask(*assignment_request(topic, group, client, strategy, **members))
 
 
 def _mode(t: Remoting, group: str, topic: str, mode: str, share: int = 0) -> Answer:
-    body = {"topic": topic, "consumerGroup": group, "mode": mode, "popShareQueueNum": share}
-    return t.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(body))
+    return t.ask(*mode_request(topic, group, mode, share))
 
 
 @remoting_case("DefaultConsumerIdsChangeListener.handle")
@@ -158,9 +155,9 @@ def a_queue_is_locked_by_one_client(t: Remoting) -> None:
     t.see("locked", _lock(t, owner, group, topic, 0, 1))
     t.see("locked again", _lock(t, owner, group, topic, 0))
     t.see("locked by another", _lock(t, other, group, topic, 0, 1, 2))
-    t.see("unlocked by another", _ask_lock(t, RequestCode.UNLOCK_BATCH_MQ, other, group, topic, 0), 0)
+    t.see("unlocked by another", _ask_lock(t, other, group, topic, 0, unlock=True), 0)
     t.see("locked by another then", _lock(t, other, group, topic, 0))
-    t.see("unlocked", _ask_lock(t, RequestCode.UNLOCK_BATCH_MQ, owner, group, topic, 0), 0)
+    t.see("unlocked", _ask_lock(t, owner, group, topic, 0, unlock=True), 0)
     t.see("locked by another at last", _lock(t, other, group, topic, 0, 1))
 
 
@@ -175,9 +172,9 @@ def locks_belong_to_their_group(t: Remoting) -> None:
 @remoting_case("RebalanceLockManager.tryLockBatch")
 def what_is_not_there_can_be_locked(t: Remoting) -> None:
     """Locks are granted for unknown groups, topics and queues."""
-    t.see("locked", _ask_lock(t, RequestCode.LOCK_BATCH_MQ, t.new("client"), t.new("group"), t.new(), 77), 0)
-    t.see("no queues", _ask_lock(t, RequestCode.LOCK_BATCH_MQ, t.new("client"), t.new("group"), t.new()), 0)
-    unlock = _ask_lock(t, RequestCode.UNLOCK_BATCH_MQ, t.new("client"), t.new("group"), t.new(), 77)
+    t.see("locked", _ask_lock(t, t.new("client"), t.new("group"), t.new(), 77), 0)
+    t.see("no queues", _ask_lock(t, t.new("client"), t.new("group"), t.new()), 0)
+    unlock = _ask_lock(t, t.new("client"), t.new("group"), t.new(), 77, unlock=True)
     t.see("unlocked", unlock, 0)
 
 

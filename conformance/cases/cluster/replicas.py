@@ -6,9 +6,10 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
+from ...clients.remoting_sends import short_names
+from ...clients.send_fields import SendFields
 from ...context.grpc import Grpc
-from ...context.remoting import Remoting, short_names
-from ...context.send_fields import SendFields
+from ...context.remoting import Remoting
 from ...helpers.settings import ODD, with_keys
 
 WITHOUT_SLAVE = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}

@@ -5,8 +5,8 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.json_text import dumps
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_members import assignment_request
 from ...context.remoting import Remoting
 from ...deployment.target import Capability
 
@@ -130,6 +130,5 @@ def until_on_both(t: Remoting, topic: str) -> None:
 
 def share_of(t: Remoting, client: str, group: str, topic: str, model: str) -> list[tuple[str, int]]:
     """Return the broker names and queue ids assigned to a client."""
-    body = {"topic": topic, "consumerGroup": group, "clientId": client, "strategyName": "AVG", "messageModel": model}
-    assigned = t.ask(RequestCode.QUERY_ASSIGNMENT, None, dumps(body)).json["messageQueueAssignments"]
+    assigned = t.ask(*assignment_request(topic, group, client, model=model)).json["messageQueueAssignments"]
     return sorted((each["messageQueue"]["brokerName"], each["messageQueue"]["queueId"]) for each in assigned)

@@ -6,7 +6,8 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_consumption import pull_fields
 from ...context.remoting import Remoting
 from ...helpers.pops import PopGroup, popping
 from ...helpers.sends import back, send_batch
@@ -186,7 +187,7 @@ def lite_pulls_are_filtered(t: Remoting) -> None:
     topic = t.topic(queues=1)
     _send_all(t, topic)
     for expression, kind in EXPRESSIONS.items():
-        fields = t.pull_fields(topic, t.group(), expression=expression, type=kind)
+        fields = pull_fields(topic, t.group(), expression=expression, type=kind)
         t.see(expression, t.ask(RequestCode.LITE_PULL_MESSAGE, fields).found)
 
 

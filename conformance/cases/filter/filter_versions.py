@@ -7,8 +7,9 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
-from ...context.remoting import Remoting, java_hash, subscription
+from ...clients.json_text import dumps
+from ...clients.remoting_members import consumer_data, java_hash, subscription
+from ...context.remoting import Remoting
 from ...deployment.target import Capability
 from ...helpers.filtered import check
 
@@ -30,14 +31,7 @@ class _Group:
     def beat(self, client: RemotingClient, version: int, expression: str, kind: str = "TAG", **more: Any) -> None:
         """Send a heartbeat over a client's connection. `more`: members of the subscription."""
         data = {**subscription(self.topic, expression, kind, version), **more}
-        consumer = {
-            "groupName": self.name,
-            "consumeType": "CONSUME_PASSIVELY",
-            "messageModel": "CLUSTERING",
-            "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
-            "subscriptionDataSet": [data],
-        }
-        self.t.heartbeat(f"{self.name}-{id(client)}", consumerDataSet=[consumer], to=client)
+        self.t.heartbeat(f"{self.name}-{id(client)}", consumerDataSet=[consumer_data(self.name, data)], to=client)
 
     def see(self, label: str, *versions: int, to: RemotingClient | None = None) -> None:
         """Record the results of pulls that name only the subscription's version, not its expression."""

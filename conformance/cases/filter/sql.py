@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
+from ...clients.remoting_answer import Answer
 from ...context.remoting import Remoting
 from ...helpers.settings import ODD, with_keys
 

@@ -6,8 +6,8 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
+from ...clients.remoting_answer import Answer
 from ...context.remoting import Remoting
 from ...helpers.settings import STRICT, with_keys
 

@@ -7,9 +7,9 @@ from rocketmq_testkit.remoting.client import Credentials
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...context.authorization import DATE_TIME, authorization
+from ...clients.grpc_signature import DATE_TIME, authorization
+from ...clients.json_text import dumps
 from ...context.grpc import Grpc
-from ...context.json_text import dumps
 from ...helpers.accounts import SECRET, entry, give, signed, user
 from ...helpers.settings import GUARDED, REMEMBERING
 

@@ -3,9 +3,9 @@
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
+from ...clients.receipt_handles import forged
 from ...context.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
 from ...helpers.consumer import attempts, consuming
-from ...helpers.handles import forged
 
 _BEYOND = 7 << 40
 

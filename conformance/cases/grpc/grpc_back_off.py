@@ -7,8 +7,8 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
+from ...clients.grpc_answer import Failure
 from ...context.grpc import Grpc
-from ...context.grpc_answer import Failure
 from ...helpers.consumer import Consumer, attempts, consuming
 
 RETRIES = 3

@@ -6,9 +6,9 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
+from ...clients.receipt_handles import forged
 from ...context.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
 from ...helpers.consumer import Consumer, attempts, consumer_of, consuming
-from ...helpers.handles import forged
 
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")

@@ -6,10 +6,10 @@ from rocketmq_testkit.emulator.message.names import dlq_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
+from ...clients.grpc_answer import Received
+from ...clients.receipt_handles import forged, handle_fields
 from ...context.grpc import Grpc
-from ...context.grpc_answer import Received
 from ...helpers.consumer import attempts, consuming_in_order
-from ...helpers.handles import forged, handle_fields
 
 
 @grpc_case("PopMessageProcessor.popMsgFromQueue")

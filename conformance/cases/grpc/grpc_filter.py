@@ -4,6 +4,7 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
+from ...clients.remoting_consumption import pull_fields
 from ...context.grpc import Grpc
 from ...helpers.consumer import Consumer, consumer_of, consuming, consuming_in_order
 
@@ -191,6 +192,6 @@ def settings_register_an_expression(t: Grpc) -> None:
     client = t.new("client")
     for expression, kind in (("n > 1", pb.SQL), ("n >", pb.SQL), ("A", pb.TAG), ("n < 1", pb.SQL), ("*", pb.TAG)):
         t.open(client, t.subscription(group, {topic: expression}, filter_type=kind)).command()
-        pulled = t.ask(RequestCode.PULL_MESSAGE, t.pull_fields(topic, group, sysFlag=0, expression=None, type=None))
+        pulled = t.ask(RequestCode.PULL_MESSAGE, pull_fields(topic, group, sysFlag=0, expression=None, type=None))
         t.see(expression, pulled.found)
         t.wait(0.05)

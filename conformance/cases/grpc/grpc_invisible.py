@@ -5,9 +5,9 @@ from typing import Any
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
+from ...clients.receipt_handles import forged, handle_fields
 from ...context.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
 from ...helpers.consumer import attempts, consuming
-from ...helpers.handles import forged, handle_fields
 
 _BEYOND = 7 << 40
 

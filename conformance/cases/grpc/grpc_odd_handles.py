@@ -6,10 +6,10 @@ from rocketmq_testkit.emulator.message.names import pop_retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
+from ...clients.grpc_answer import Failure
+from ...clients.receipt_handles import forged
 from ...context.grpc import Grpc
-from ...context.grpc_answer import Failure
 from ...helpers.consumer import Consumer, consuming
-from ...helpers.handles import forged
 from .grpc_wait import store
 
 _LARGEST = 2**63 - 1

@@ -7,9 +7,9 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
+from ...clients.pending import Pending
+from ...clients.telemetry_stream import TelemetryStream
 from ...context.grpc import Grpc
-from ...context.session import Session
-from ...context.world import Pending
 
 
 class _Client:
@@ -48,7 +48,7 @@ class _Client:
         self._t.see(label, self.stream.command().status)
 
 
-def _commands(stream: Session) -> Iterator[sv.TelemetryCommand]:
+def _commands(stream: TelemetryStream) -> Iterator[sv.TelemetryCommand]:
     """Yield the commands of a stream except responses to settings."""
     while True:
         command = stream.command()
@@ -56,7 +56,7 @@ def _commands(stream: Session) -> Iterator[sv.TelemetryCommand]:
             yield command
 
 
-def _verify(stream: Session) -> sv.VerifyMessageCommand:
+def _verify(stream: TelemetryStream) -> sv.VerifyMessageCommand:
     """Return the next message that the client is asked to consume."""
     return next(_commands(stream)).verify_message_command
 

@@ -8,8 +8,8 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
+from ...clients.grpc_answer import Failure
 from ...context.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
-from ...context.grpc_answer import Failure, duration
 
 _EXPONENTIAL = {"initial": 2000, "max": 60000, "multiplier": 3}
 
@@ -225,7 +225,7 @@ def own_values_of_a_producer(t: Grpc) -> None:
     settings = t.publishing(t.topic(kind="NORMAL"))
     settings.publishing.max_body_size = 10
     settings.publishing.validate_message_type = False
-    settings.request_timeout.CopyFrom(duration(9))
+    settings.request_timeout.CopyFrom(Duration(seconds=9))
     settings.backoff_policy.max_attempts = 1
     t.see("answer", _answered(t, settings))
 

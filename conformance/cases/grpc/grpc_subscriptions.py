@@ -5,8 +5,8 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
+from ...clients.remoting_members import heartbeat_request
 from ...context.grpc import Grpc
-from ...context.json_text import dumps
 
 
 def _subscribed(t: Grpc, group: str) -> Any:
@@ -87,21 +87,7 @@ def remoting_consumers_hear_of_grpc_ones(t: Grpc) -> None:
     """A remoting consumer is notified when a gRPC consumer joins or leaves its group."""
     topic, group = t.topic(kind="NORMAL"), t.group()
     connection = t.connect()
-    beat = {
-        "clientID": t.new("client"),
-        "producerDataSet": [],
-        "consumerDataSet": [
-            {
-                "groupName": group,
-                "consumeType": "CONSUME_PASSIVELY",
-                "messageModel": "CLUSTERING",
-                "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
-                "unitMode": False,
-                "subscriptionDataSet": [{"topic": topic, "subString": "*", "subVersion": 1}],
-            }
-        ],
-    }
-    t.ask(RequestCode.HEART_BEAT, None, dumps(beat), to=connection)
+    t.ask(*heartbeat_request(t.new("client"), groups={group: {topic: "*"}}, version=1), to=connection)
 
     def told() -> list[Any]:
         t.wait(0.7)

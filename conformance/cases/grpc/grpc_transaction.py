@@ -10,9 +10,9 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import grpc_case
+from ...clients.grpc_answer import message_shown
+from ...clients.telemetry_stream import TelemetryStream
 from ...context.grpc import BAD_TOPICS, CHECKING, Grpc
-from ...context.grpc_answer import message_shown
-from ...context.session import Session
 from ...helpers.consumer import consuming
 from ...helpers.transactions import TWO_CHECKS, shown
 
@@ -313,7 +313,7 @@ def _half(t: Grpc, topic: str, body: str = "half") -> pb.Message:
     return t.message(topic, body, message_type=pb.TRANSACTION)
 
 
-def _producer(t: Grpc, topic: str) -> Session:
+def _producer(t: Grpc, topic: str) -> TelemetryStream:
     stream = t.open(t.new("client"), t.publishing(topic))
     stream.next()
     return stream
@@ -324,14 +324,14 @@ def _times(check: sv.RecoverOrphanedTransactionCommand) -> int:
     return int(check.message.user_properties["TRANSACTION_CHECK_TIMES"])
 
 
-def _asked(t: Grpc, stream: Session) -> list[sv.RecoverOrphanedTransactionCommand]:
+def _asked(t: Grpc, stream: TelemetryStream) -> list[sv.RecoverOrphanedTransactionCommand]:
     """Return the first checks on the stream."""
     found = t.until(lambda: checks(t, stream, 0.5), 25)
     t.require(found, "no check came")
     return found
 
 
-def _is_asked_about(t: Grpc, stream: Session, body: str) -> bool:
+def _is_asked_about(t: Grpc, stream: TelemetryStream, body: str) -> bool:
     """True if a check of that message comes, even after others."""
     return t.until(lambda: body in _bodies(checks(t, stream, 0.5)), 25)
 
@@ -341,7 +341,7 @@ def _bodies(asked: Iterable[sv.RecoverOrphanedTransactionCommand]) -> list[str]:
     return sorted({each.message.body.decode() for each in asked})
 
 
-def checks(t: Grpc, stream: Session, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
+def checks(t: Grpc, stream: TelemetryStream, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
     """Return the checks received on the stream within `seconds`."""
     t.wait(seconds)
     # # The response to these settings, recognized by a number, comes after all earlier commands.

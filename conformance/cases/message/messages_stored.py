@@ -3,7 +3,8 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.remoting import Remoting, compressed
+from ...clients.remoting_sends import compressed
+from ...context.remoting import Remoting
 
 
 @remoting_case("SendMessageProcessor.sendMessage")

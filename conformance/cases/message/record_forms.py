@@ -6,8 +6,10 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
+from ...clients.remoting_sends import compressed
+from ...clients.remoting_topics import topic_request
 from ...context.grpc import Grpc
-from ...context.remoting import Remoting, compressed
+from ...context.remoting import Remoting
 from ...helpers.consumer import consumer_of
 
 ALGORITHMS = {"none said": 0x0, "LZ4": 0x100, "ZSTD": 0x200, "unknown": 0x700}
@@ -83,9 +85,7 @@ def a_gzip_body_of_a_grpc_client(t: Grpc) -> None:
 def a_topic_of_many_tags_marks_its_messages(t: Remoting) -> None:
     """Messages of a topic with filter type MULTI_TAG have the MULTI_TAGS bit in their sysFlag."""
     topic = t.new()
-    fields = {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
-    fields |= {"topicFilterType": "MULTI_TAG", "topicSysFlag": 0, "order": False}
-    t.see("made", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields), 0)
+    t.see("made", t.ask(*topic_request(topic, queues=1, topicFilterType="MULTI_TAG")), 0)
     t.see("sent", t.send(topic, tag="A||B"), 0)
     t.see("sent with a flag", t.send(topic, tag="A", sysFlag=0x800), 0)
     t.see("flags", [hex(each.sys_flag) for each in t.stored(topic, 2).messages])

@@ -13,10 +13,11 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...context.answer import Answer
+from ...clients.pending import Pending
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_sends import short_names
 from ...context.grpc import Grpc
-from ...context.remoting import Remoting, short_names
-from ...context.world import Pending
+from ...context.remoting import Remoting
 from ...helpers.consumer import consuming
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 

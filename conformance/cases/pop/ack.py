@@ -3,8 +3,8 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
+from ...clients.receipt_handles import HANDLE_FIELDS, forged
 from ...context.remoting import Remoting
-from ...helpers.handles import HANDLE_FIELDS, forged
 from ...helpers.pops import all_popped, bodies, one_popped, popping, see_without
 
 

@@ -1,36 +1,22 @@
 """Acknowledging many popped messages in one request."""
 
-from base64 import b64encode
-
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.json_text import dumps
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_consumption import batch_ack_entry, batch_ack_request
 from ...context.remoting import Remoting
 from ...helpers.pops import PopGroup, bodies, popping
 
 
 def entry(group: PopGroup, handle: str, offsets: list[int]) -> dict[str, object]:
     """Build a batch entry for offsets of one check point, from any handle of that check point."""
-    start, pop_time, invisible, revive_queue, digit, _, queue, _ = handle.split(" ")
-    bits = sum(1 << offset - int(start) for offset in offsets)
-    return {
-        "b": b64encode(bits.to_bytes(bits.bit_length() // 8 + 1, "little")).decode(),
-        "c": group.name,
-        "it": int(invisible),
-        "pt": int(pop_time),
-        "q": int(queue),
-        "r": digit,
-        "rq": int(revive_queue),
-        "so": int(start),
-        "t": group.topic,
-    }
+    return batch_ack_entry(group.topic, group.name, handle, offsets)
 
 
 def batch_ack(t: Remoting, *entries: dict[str, object]) -> Answer:
     """Send a BATCH_ACK_MESSAGE request with these entries."""
-    return t.ask(RequestCode.BATCH_ACK_MESSAGE, None, dumps({"acks": list(entries), "brokerName": t.broker_name}))
+    return t.ask(*batch_ack_request(t.broker_name, entries))
 
 
 @remoting_case("AckMessageProcessor.appendAck")

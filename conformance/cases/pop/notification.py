@@ -5,9 +5,9 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
+from ...clients.pending import Pending
+from ...clients.remoting_answer import Answer
 from ...context.remoting import Remoting
-from ...context.world import Pending
 from ...helpers.pops import PopGroup, popping, see_refused_places
 from ...helpers.settings import ODD, STRICT, VARIED, with_keys
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
+from ...clients.receipt_handles import forged
+from ...clients.remoting_answer import Answer
 from ...context.remoting import Remoting
-from ...helpers.handles import forged
 from ...helpers.pops import PopGroup, bodies, popping
 from .batch_ack import batch_ack, entry
 

@@ -1,9 +1,10 @@
 """Unblocking of queues popped in order: changes of the invisible duration, and wake-up of held pops."""
 
 from ...case import remoting_case
+from ...clients.pending import Pending
+from ...clients.receipt_handles import forged
 from ...context.remoting import Remoting
-from ...context.world import Pending, Stopwatch
-from ...helpers.handles import forged
+from ...context.world import Stopwatch
 from ...helpers.pops import popping
 from ...helpers.settings import ODD, with_keys
 

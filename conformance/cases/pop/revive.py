@@ -7,8 +7,9 @@ from rocketmq_testkit.emulator.pop.check_point import CK_TAG, CheckPoint
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.remoting import Remoting, compressed
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_sends import compressed
+from ...context.remoting import Remoting
 from ...helpers.pops import PopGroup, bodies, popping
 
 ONE_QUEUE: Mapping[str, str] = {"reviveQueueNum": "1", "timerPrecisionMs": "100"}

@@ -5,16 +5,17 @@ from typing import Any, Unpack
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
+from ...clients.pending import Pending
+from ...clients.remoting_consumption import pull_fields
+from ...clients.send_fields import SendFields
 from ...context.remoting import Remoting
-from ...context.send_fields import SendFields
-from ...context.world import Pending
 
 SOON = 2.0
 """Seconds that suffice for an immediate response and exclude the broker's check of held pulls every 5 s."""
 
 
 def held(t: Remoting, topic: str, group: str, **more: Any) -> Pending:
-    """Start a pull that may be held for 15 s, and return while it is held. `more`: see `Remoting.pull_fields`."""
+    """Start a pull that may be held for 15 s, and return while it is held. `more`: see `pull_fields`."""
     pull = t.start_pull(topic, group, suspend_ms=15_000, **more)
     t.wait(0.3)
     return pull
@@ -83,7 +84,7 @@ def a_held_pull_ends_at_a_look_after_its_time(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     for suspend_ms in (0, 1000):
         watch = t.stopwatch()
-        fields = t.pull_fields(topic, group, suspend_ms=suspend_ms, sysFlag=6)
+        fields = pull_fields(topic, group, suspend_ms=suspend_ms, sysFlag=6)
         pull = t.start(RequestCode.PULL_MESSAGE, fields)
         t.see(f"{suspend_ms} ms", t.until(pull.arrived, 15), 19)
         t.see(f"{suspend_ms} ms: after", watch.between(suspend_ms / 1000, suspend_ms / 1000 + 6.5))
@@ -115,7 +116,7 @@ def a_pull_without_the_suspend_bit_is_not_held(t: Remoting) -> None:
 def a_lite_pull_is_held_too(t: Remoting) -> None:
     """LITE_PULL_MESSAGE is held and woken like PULL_MESSAGE."""
     topic, group = t.topic(queues=1), t.group()
-    fields = t.pull_fields(topic, group, suspend_ms=15_000, sysFlag=22)
+    fields = pull_fields(topic, group, suspend_ms=15_000, sysFlag=22)
     pull = t.start(RequestCode.LITE_PULL_MESSAGE, fields)
     t.wait(0.3)
     see_woken(t, pull, topic, "new")

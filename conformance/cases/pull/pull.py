@@ -3,6 +3,8 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
+from ...clients.remoting_consumption import pull_fields
+from ...clients.remoting_members import consumer_data
 from ...context.remoting import Remoting
 
 
@@ -144,7 +146,7 @@ def the_first_objection_counts(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, version=1)
     wrong: dict[str, object] = {"consumerGroup": "bad!", "topic": t.new(), "queueId": 9, "subVersion": 2}
-    right = t.pull_fields(topic, group, sysFlag=0, expression=None)
+    right = pull_fields(topic, group, sysFlag=0, expression=None)
     for name in list(wrong):
         answer = t.ask(RequestCode.PULL_MESSAGE, {**right, **wrong})
         t.see(f"with a wrong {name}", [answer.code, answer.remark])
@@ -171,14 +173,7 @@ def a_subscription_without_codes_matches_nothing(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     t.readable(topic, t.send(topic, "a", tag="A"))
     data = {"topic": topic, "subString": "A", "expressionType": "TAG", "subVersion": 1, "tagsSet": [], "codeSet": []}
-    consumer = {
-        "groupName": group,
-        "consumeType": "CONSUME_PASSIVELY",
-        "messageModel": "CLUSTERING",
-        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
-        "subscriptionDataSet": [data],
-    }
-    t.heartbeat(t.new("client"), consumerDataSet=[consumer])
+    t.heartbeat(t.new("client"), consumerDataSet=[consumer_data(group, data)])
     t.see("pulled", t.pull(topic, group, sysFlag=0, expression=None), 20)
 
 
@@ -200,9 +195,9 @@ def a_lite_pull_is_a_pull(t: Remoting) -> None:
     """LITE_PULL_MESSAGE returns the same response as PULL_MESSAGE."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
-    fields = t.pull_fields(topic, group, sysFlag=20)
+    fields = pull_fields(topic, group, sysFlag=20)
     t.see("found", t.ask(RequestCode.LITE_PULL_MESSAGE, fields), 0)
-    fields = t.pull_fields(topic, group, offset=2, sysFlag=20)
+    fields = pull_fields(topic, group, offset=2, sysFlag=20)
     t.see("at the end", t.ask(RequestCode.LITE_PULL_MESSAGE, fields), 19)
 
 

@@ -9,9 +9,10 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.remoting import Remoting, reply_to, short_names
-from ...context.send_fields import SendFields
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_sends import short_names
+from ...clients.send_fields import SendFields
+from ...context.remoting import Remoting, reply_to
 
 
 def asker(t: Remoting) -> tuple[str, RemotingClient]:

@@ -4,7 +4,7 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, dlq_topic, r
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
 from ...context.remoting import Remoting
 from ...helpers.sends import back, waiting_by_level
 from ...helpers.timers import due_after

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.remoting import Remoting, reply_to, short_names
+from ...clients.remoting_sends import short_names
+from ...clients.remoting_topics import topic_request
+from ...context.remoting import Remoting, reply_to
 
 OTHERWISE = {"regionId": "Otherland", "traceOn": "false", "maxMessageSize": "1024", "brokerPermission": "4"}
 
@@ -175,9 +176,7 @@ def a_read_only_broker_takes_what_is_not_ordered(t: Remoting) -> None:
     topic = t.topic(queues=1)
     t.see("plain topic", t.send(topic), 0)
     ordered = t.new()
-    fields = {"topic": ordered, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
-    fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": True}
-    t.see("created", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields), 0)
+    t.see("created", t.ask(*topic_request(ordered, queues=1, order=True)), 0)
     t.see("ordered topic", t.send(ordered), 16)
     t.see("route of the plain topic", t.route(topic), 0)
 

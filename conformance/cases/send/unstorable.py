@@ -5,7 +5,8 @@ from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.remoting import Remoting, short_names
+from ...clients.remoting_sends import short_names
+from ...context.remoting import Remoting
 from ...helpers.timers import handle, recall
 from ...helpers.transactions import COMMIT, transacting
 from .request_reply import answer_of, asker

@@ -4,9 +4,11 @@ from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...context.answer import Answer
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_sends import short_names
+from ...clients.remoting_topics import topic_request
 from ...context.grpc import Grpc
-from ...context.remoting import Remoting, short_names
+from ...context.remoting import Remoting
 from ...helpers.consumer import consumer_of
 from ..topic.topics import create
 
@@ -95,10 +97,8 @@ def the_same_key_may_come_again(t: Remoting) -> None:
 def a_message_through_the_proxy_needs_a_key(t: Grpc) -> None:
     """A gRPC client's message for a compacted topic also requires a key. With one it is received with any tag."""
     topic = t.new()
-    fields = {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
-    fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
-    fields |= {"attributes": "+cleanup.policy=COMPACTION,+message.type=NORMAL"}
-    t.see("made", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields), 0)
+    attributes = "+cleanup.policy=COMPACTION,+message.type=NORMAL"
+    t.see("made", t.ask(*topic_request(topic, queues=1, attributes=attributes)), 0)
     t.see("no key", t.send(t.message(topic)).status)
     t.see("key", t.send(t.message(topic, "keyed", tag="A", keys=["k"])).status.code)
     consumer = consumer_of(t, topic, t.group())

@@ -9,9 +9,9 @@ from rocketmq_testkit.remoting.client.messages import split_records
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
+from ...clients.remoting_answer import Answer
+from ...clients.send_fields import SendFields
 from ...context.remoting import Remoting
-from ...context.send_fields import SendFields
 from ...helpers.sends import send_batch
 from ...helpers.transactions import COMMIT, transacting
 from ..topic.topics import create, delete

@@ -13,7 +13,8 @@ from rocketmq_testkit.emulator.message.names import (
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_topics import topic_request
 from ...context.remoting import Remoting
 from ...helpers.settings import STRICT, with_keys
 
@@ -78,9 +79,8 @@ def other_topics_are_no_templates(t: Remoting) -> None:
 def any_topic_that_lets_inherit_is_a_template(t: Remoting) -> None:
     """Any topic with the inherit permission is a template: queues, permission and order are copied from it."""
     template = t.new()
-    fields = {"topic": template, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 5, "writeQueueNums": 3, "perm": 5}
-    fields |= {"topicFilterType": "MULTI_TAG", "topicSysFlag": 3, "order": True, "attributes": "+message.type=FIFO"}
-    t.see("template", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields), 0)
+    marks = {"topicFilterType": "MULTI_TAG", "topicSysFlag": 3, "order": True}
+    t.see("template", t.ask(*topic_request(template, read=5, write=3, perm=5, kind="FIFO", **marks)), 0)
     topic = t.new()
     t.see("sent", first_send(t, topic, template, 10), 0)
     t.see("created", t.config_of(topic), 0)

@@ -4,32 +4,18 @@ from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.answer import Answer
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
+from ...clients.remoting_answer import Answer
+from ...clients.remoting_topics import topic_fields
 from ...context.remoting import Remoting
 from ...helpers.pops import popping
 
 CREATE = RequestCode.UPDATE_AND_CREATE_TOPIC
 
 
-def fields_of(topic: str, /, **changes: object) -> dict[str, object]:
-    """Return the ext fields that create a topic with two queues; None omits a field."""
-    return {
-        "topic": topic,
-        "defaultTopic": names.AUTO_CREATE_TOPIC,
-        "readQueueNums": 2,
-        "writeQueueNums": 2,
-        "perm": 6,
-        "topicFilterType": "SINGLE_TAG",
-        "topicSysFlag": 0,
-        "order": False,
-        **changes,
-    }
-
-
 def create(t: Remoting, topic: str, /, **changes: object) -> Answer:
     """Create or change a topic."""
-    return t.ask(CREATE, fields_of(topic, **changes))
+    return t.ask(CREATE, {**topic_fields(topic, queues=2), **changes})
 
 
 def delete(t: Remoting, topic: str) -> tuple[Answer, Answer]:

@@ -7,10 +7,12 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.json_text import dumps
-from ...context.remoting import Remoting, short_names
+from ...clients.json_text import dumps
+from ...clients.remoting_consumption import pull_fields
+from ...clients.remoting_sends import short_names
+from ...clients.remoting_topics import topic_fields
+from ...context.remoting import Remoting
 from ..send.request_reply import start
-from ..topic.topics import fields_of
 
 
 def _header(connection: RemotingClient, code: int, ext: Mapping[str, object], body: bytes = b"") -> dict[str, Any]:
@@ -37,8 +39,8 @@ def _see_answers(t: Remoting, *, binary: bool) -> None:
     broker, namesrv = t.connect(binary=binary), t.connect(t.place.access.namesrv, binary=binary)
     asked: dict[str, tuple[RemotingClient, int, dict[str, object], bytes]] = {
         "send": (broker, RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), b"m"),
-        "pull": (broker, RequestCode.PULL_MESSAGE, t.pull_fields(topic, group), b""),
-        "nothing to pull": (broker, RequestCode.PULL_MESSAGE, t.pull_fields(topic, group, 0, 9), b""),
+        "pull": (broker, RequestCode.PULL_MESSAGE, pull_fields(topic, group), b""),
+        "nothing to pull": (broker, RequestCode.PULL_MESSAGE, pull_fields(topic, group, 0, 9), b""),
         "pop": (broker, RequestCode.POP_MESSAGE, t.pop_fields(topic, group), b""),
         "view": (broker, RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place}, b""),
         "send back": (
@@ -50,7 +52,7 @@ def _see_answers(t: Remoting, *, binary: bool) -> None:
         "topic": (
             broker,
             RequestCode.UPDATE_AND_CREATE_TOPIC,
-            fields_of(t.new(), readQueueNums=1, writeQueueNums=1),
+            topic_fields(t.new(), queues=1),
             b"",
         ),
         "config": (broker, RequestCode.GET_TOPIC_CONFIG, {"topic": topic}, b""),

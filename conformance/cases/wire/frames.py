@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire import frame
 
 from ...case import remoting_case
-from ...context.json_text import dumps
+from ...clients.json_text import dumps
 from ...context.remoting import Remoting, fate, reply_to
 
 WHO = int(RequestCode.GET_CONSUMER_LIST_BY_GROUP)

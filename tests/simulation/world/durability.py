@@ -15,12 +15,12 @@ from typing import NamedTuple
 from cluster import NAMES
 from kept_messages import KeptMessages
 from observations import Place
+from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.names import pop_retry_topic
-from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
@@ -195,16 +195,7 @@ class Master:
         return len(outcome.messages)
 
     def _ack_of(self, topic: str, popped: PopResult, message: PoppedMessage) -> AckMessage:
-        receipt = Receipt(
-            message.start_offset,
-            popped.pop_time,
-            popped.invisible_ms,
-            popped.revive_qid,
-            str(message.topic_digit),
-            self.broker.name,
-            message.queue_id,
-            message.queue_offset,
-        )
+        receipt = popped_receipt(popped, message, self.broker.name)
         real = pop_retry_topic(topic, TAKERS, v2=False) if message.topic_digit else topic
         return AckMessage(TAKERS, real, message.queue_id, receipt.text(), message.queue_offset)
 

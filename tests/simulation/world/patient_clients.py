@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from accepted_messages import PAUSE_MS, TRIES, Got
+from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.cluster.broker import Broker
-from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
@@ -128,18 +128,8 @@ class PatientTaker:
         requests.ask(name, self._broker, BrokerPool.ACK, "ack", ack, on_answer, message_id)
 
     def _ack_of(self, popped: PopResult, message: PoppedMessage) -> AckMessage:
-        digit = message.topic_digit
-        receipt = Receipt(
-            message.start_offset,
-            popped.pop_time,
-            popped.invisible_ms,
-            popped.revive_qid,
-            str(digit),
-            self._broker.name,
-            message.queue_id,
-            message.queue_offset,
-        )
-        topic = f"%RETRY%{TAKERS}_{TOPIC}" if digit else TOPIC
+        receipt = popped_receipt(popped, message, self._broker.name)
+        topic = f"%RETRY%{TAKERS}_{TOPIC}" if message.topic_digit else TOPIC
         return AckMessage(TAKERS, topic, message.queue_id, receipt.text(), message.queue_offset)
 
 

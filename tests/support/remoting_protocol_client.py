@@ -1,35 +1,45 @@
-"""Frames of the remoting protocol as an entrance, as a 5.3.3 Java client writes them."""
+"""A protocol client that exchanges frames of the remoting protocol, as a 5.3.3 Java client writes them."""
 
 import json
-import re
-from base64 import b64encode
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from entrance import (
-    START_MS,
-    Answer,
-    Asked,
-    BrokerEntrance,
-    Route,
-    Sent,
-    Setup,
-    Taken,
-    attempt_in_order,
-    known_properties,
-)
-from entrance_engine import changed_handle, place_of
+from protocol_client import BrokerProtocolClient
+from protocol_values import Answer, Asked, NewMessage, PopRequest, Route, Sent, Taken, attempt_in_order
 from remoting_world import Peer, Port
+from rocketmq_testkit.conformance.clients.receipt_handles import built_handle, changed_handle, place_of
+from rocketmq_testkit.conformance.clients.remoting_answer import json_of
+from rocketmq_testkit.conformance.clients.remoting_consumption import (
+    ack_request,
+    batch_ack_entry,
+    batch_ack_request,
+    change_request,
+    pop_request,
+    pull_request,
+)
+from rocketmq_testkit.conformance.clients.remoting_members import (
+    assignment_request,
+    heartbeat_request,
+    lock_request,
+    mode_request,
+    unregister_request,
+)
+from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_sends import (
+    batch_request,
+    end_fields,
+    send_back_request,
+    send_request,
+)
+from rocketmq_testkit.conformance.clients.remoting_topics import route_request
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting.client import ReceivedMessage, batch_body, decode_messages, properties_text
+from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
+from virtual_brokers import START_MS, Setup
 
-_QUEUE_AND_VALUE = re.compile(r"(\{[^{}]*\}):(\{[^{}]*\})")
 
-
-class RemotingEntrance(BrokerEntrance):
+class RemotingProtocolClient(BrokerProtocolClient):
     """Real frames to real processors. Each client and each request that may wait has a connection of its own."""
 
     name = "remoting"
@@ -54,91 +64,66 @@ class RemotingEntrance(BrokerEntrance):
             self._peers[key] = self._port.peer()
         return self._peers[key]
 
-    def _ask(self, code: int, ext: Mapping[str, Any] | None = None, body: object = None) -> RemotingCommand:
-        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        return self.peer().ask(code, None if ext is None else _texts(ext), data)
+    def _ask(self, asked: Request) -> RemotingCommand:
+        return self.peer().ask(*asked)
 
-    def _start(self, code: int, ext: Mapping[str, Any]) -> "RemotingWaiting":
+    def _start(self, asked: Request, *, order: bool = False) -> "RemotingWaiting":
         peer = self._port.peer()
-        first = peer.exchange(code, _texts(ext))
-        return RemotingWaiting(peer, first, self.broker.name, order=ext.get("order") is True)
+        return RemotingWaiting(peer, peer.exchange(*asked), self.broker.name, order=order)
 
-    def pop(
-        self,
-        topic: str = "T",
-        *,
-        group: str = "G",
-        client: str = "consumer",
-        count: int = 32,
-        invisible_ms: int = 10_000,
-        poll_ms: int = 0,
-        order: bool = False,
-        attempt: str | None = None,
-        expression: str = "*",
-        kind: str = "TAG",
-        queue: int = -1,
-        begin: int = 1,
-    ) -> "RemotingWaiting":
-        ext: dict[str, Any] = {
-            "consumerGroup": group,
-            "topic": topic,
-            "queueId": queue,
-            "maxMsgNums": count,
-            "invisibleTime": invisible_ms,
-            "pollTime": poll_ms,
-            "bornTime": self.now_ms,
-            "initMode": begin,
-            "expType": kind,
-            "exp": expression,
-            "order": order,
-        }
-        return self._start(RequestCode.POP_MESSAGE, ext | ({} if attempt is None else {"attemptId": attempt}))
+    def start_pop(self, pop: PopRequest) -> "RemotingWaiting":
+        asked = pop_request(
+            pop.topic,
+            pop.group,
+            queue=pop.queue,
+            max_messages=pop.count,
+            invisible_ms=pop.invisible_ms,
+            poll_ms=pop.poll_ms,
+            init_mode=pop.begin,
+            expression=pop.expression,
+            type=pop.kind,
+            order=pop.order,
+            attempt_id=pop.attempt,
+            bornTime=self.now_ms,
+        )
+        return self._start(asked, order=pop.order)
 
     def ack(self, *handles: str, topic: str = "T", group: str = "G") -> Answer:
         if len(handles) > 1:
-            body = {"brokerName": self.broker.name, "acks": [_batch(handle, topic, group) for handle in handles]}
-            return _answer(self._ask(RequestCode.BATCH_ACK_MESSAGE, {}, body))
-        return _answer(self._ask(RequestCode.ACK_MESSAGE, _place(handles[0], topic, group)))
+            entries = [batch_ack_entry(topic, group, each, [place_of(each, topic, group)[2]]) for each in handles]
+            return _answer(self._ask(batch_ack_request(self.broker.name, entries)))
+        (handle,) = handles
+        real, queue, offset = place_of(handle, topic, group)
+        return _answer(self._ask(ack_request(real, group, handle, offset, queue)))
 
     def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
-        ext = _place(handle, topic, group) | {"invisibleTime": invisible_ms}
-        answer = self._ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, ext)
+        real, queue, offset = place_of(handle, topic, group)
+        answer = self._ask(change_request(real, group, handle, offset, invisible_ms, queue))
         if answer.code != 0:
             return _answer(answer)
         given = {name: int(value) for name, value in (answer.ext_fields or {}).items()}
         new = changed_handle(handle, given["popTime"], given["invisibleTime"], given["reviveQid"])
         return Answer(True, 0, "", handle=new)
 
-    def begin(
-        self,
-        body: bytes = b"0",
-        *,
-        topic: str = "T",
-        tag: str = "",
-        keys: str = "",
-        message_group: str = "",
-        queue: int = 0,
-        deliver_ms: int | None = None,
-        half: bool = False,
-        immune_s: int | None = None,
-        **properties: str,
-    ) -> "RemotingSending":
-        unique = f"ID{next(self._names)}"
-        given = known_properties(unique, topic, tag, keys, message_group, deliver_ms, half, immune_s) | properties
-        code = RequestCode.SEND_MESSAGE_V2
-        return self._sending(code, topic, body, given, a=topic, e=queue, f=4 if half else 0)
-
-    def _sending(
-        self, code: int, topic: str, body: bytes, properties: dict[str, str], **fields: object
-    ) -> "RemotingSending":
-        ext = {"a": "PG", "b": topic, "c": "TBW102", "d": 4, "e": 0, "f": 0, "g": self.now_ms, "h": 0}
-        peer = self._port.peer()
-        return RemotingSending(
-            peer, peer.exchange(code, _texts({**ext, "i": properties_text(properties), **fields}), body)
+    def start_send(self, message: NewMessage) -> "RemotingSending":
+        return self._sending(
+            send_request(
+                message.topic,
+                message.body,
+                born_ms=self.now_ms,
+                properties=message.properties,
+                queue=message.queue,
+                producerGroup=message.topic,
+                sysFlag=message.flags,
+            )
         )
 
-    def _sent(self, code: int, topic: str, body: bytes, properties: dict[str, str], **fields: object) -> Sent:
-        sent = self._sending(code, topic, body, properties, **fields).sent
+    def _sending(self, asked: Request) -> "RemotingSending":
+        peer = self._port.peer()
+        return RemotingSending(peer, peer.exchange(*asked))
+
+    def _sent(self, asked: Request) -> Sent:
+        sent = self._sending(asked).sent
         assert sent is not None, "it waits"
         return sent
 
@@ -146,17 +131,16 @@ class RemotingEntrance(BrokerEntrance):
         return self.batch(*parts, topic=topic)
 
     def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "RemotingWaiting":
-        ext = {
-            "topic": topic,
-            "producerGroup": topic,
-            "tranStateTableOffset": sent.offset,
-            "commitLogOffset": sent.place,
-            "commitOrRollback": how,
-            "fromTransactionCheck": checked,
-            "msgId": sent.id,
-            "transactionId": sent.id,
-        }
-        return self._start(RequestCode.END_TRANSACTION, ext)
+        fields = end_fields(
+            topic,
+            how,
+            offset=sent.offset,
+            place=sent.place,
+            message_id=sent.id,
+            topic=topic,
+            fromTransactionCheck=checked,
+        )
+        return self._start(request(RequestCode.END_TRANSACTION, fields))
 
     def route(self, topic: str = "T") -> dict[str, Route]:
         found = self._route(topic)
@@ -177,24 +161,22 @@ class RemotingEntrance(BrokerEntrance):
         return found
 
     def _route(self, topic: str) -> Any:
-        answer = self._ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
+        answer = self._ask(route_request(topic))
         assert answer.code in (0, 17), answer
         return json.loads(answer.body) if answer.code == 0 else {}
 
     def recall(self, handle: str, topic: str = "T") -> Answer:
-        ext = {"producerGroup": "PG", "topic": topic, "recallHandle": handle}
-        answer = self._ask(RequestCode.RECALL_MESSAGE, ext)
+        fields = {"producerGroup": "PG", "topic": topic, "recallHandle": handle}
+        answer = self._ask(request(RequestCode.RECALL_MESSAGE, fields))
         if answer.code != 0:
             return _answer(answer)
         return Answer(True, 0, "", handle=(answer.ext_fields or {})["msgId"])
 
     def produce(self, client: str, topic: str = "T") -> None:
-        body = json.dumps({"clientID": client, "producerDataSet": [{"groupName": topic}]}).encode()
-        assert self.peer(client).ask(RequestCode.HEART_BEAT, {}, body).code == 0
+        assert self.peer(client).ask(*heartbeat_request(client, producers=[topic])).code == 0
 
     def retire(self, client: str, topic: str = "T") -> None:
-        ext = {"clientID": client, "producerGroup": topic}
-        assert self.peer(client).ask(RequestCode.UNREGISTER_CLIENT, ext).code == 0
+        assert self.peer(client).ask(*unregister_request(client, producers=topic)).code == 0
 
     def asked(self, client: str) -> list[Asked]:
         pushes = self.peer(client).received()
@@ -205,87 +187,67 @@ class RemotingEntrance(BrokerEntrance):
         return self.ack(message.handle, topic=topic, group=group) if answer.ok else answer
 
     def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
-        ext = {"offset": place, "group": group, "delayLevel": level, "originMsgId": "none", "originTopic": "none"}
-        return _answer(self._ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext | _limit("maxReconsumeTimes", most)))
+        return _answer(self._ask(send_back_request(group, place, level, maxReconsumeTimes=most)))
 
     def again(
         self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
     ) -> Sent:
         given = {"UNIQ_KEY": f"ID{next(self._names)}"} | properties
-        fields = {"j": times, **_limit("l", most)}
-        return self._sent(RequestCode.SEND_MESSAGE_V2, f"%RETRY%{group}", body, given, **fields)
+        return self._sent(
+            send_request(
+                f"%RETRY%{group}",
+                body,
+                born_ms=self.now_ms,
+                properties=given,
+                reconsumeTimes=times,
+                maxReconsumeTimes=most,
+            )
+        )
 
     def batch(
         self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
     ) -> Sent:
-        fields = {"f": 4 if half else 0, "m": True}
-        return self._sent(RequestCode.SEND_BATCH_MESSAGE, topic, batch_body(parts), properties, **fields)
-
-    def pop_one_queue(
-        self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False, begin: int = 1
-    ) -> "RemotingWaiting":
-        return self.pop(queue=queue, poll_ms=poll_ms, count=count, order=order, begin=begin)
+        flags = 4 if half else 0
+        return self._sent(batch_request(topic, parts, born_ms=self.now_ms, properties=properties, sysFlag=flags))
 
     def pull(
         self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG"
     ) -> "RemotingWaiting":
-        ext = {
-            "consumerGroup": "G",
-            "topic": "T",
-            "queueId": 0,
-            "queueOffset": offset,
-            "maxMsgNums": 32,
-            "sysFlag": 4 if suspend_ms is None else 6,
-            "commitOffset": 0,
-            "suspendTimeoutMillis": suspend_ms or 0,
-            "subscription": expression,
-            "subVersion": 0,
-            "expressionType": kind,
-        }
-        return self._start(RequestCode.PULL_MESSAGE, ext)
+        flags = 4 if suspend_ms is None else 6
+        more = {"expression": expression, "type": kind, "suspend_ms": suspend_ms or 0, "sysFlag": flags}
+        return self._start(pull_request("T", "G", 0, offset, **more))
 
     def notify(self, *, poll_ms: int = 0, queue: int = -1, order: bool = False) -> "RemotingWaiting":
-        ext = {"consumerGroup": "G", "topic": "T", "queueId": queue, "pollTime": poll_ms, "bornTime": self.now_ms}
-        return self._start(RequestCode.NOTIFICATION, ext | {"order": order})
+        fields = {"consumerGroup": "G", "topic": "T", "queueId": queue, "pollTime": poll_ms, "bornTime": self.now_ms}
+        return self._start(request(RequestCode.NOTIFICATION, {**fields, "order": order}))
 
     def peek(self, count: int = 32) -> Answer:
-        ext = {"consumerGroup": "G", "topic": "T", "queueId": -1, "maxMsgNums": count}
-        answer = self._ask(RequestCode.PEEK_MESSAGE, ext)
+        fields = {"consumerGroup": "G", "topic": "T", "queueId": -1, "maxMsgNums": count}
+        answer = self._ask(request(RequestCode.PEEK_MESSAGE, fields))
         messages = [_taken(message, "") for message in _messages(answer)]
         return Answer(answer.code == 0, answer.code, answer.remark or "", messages)
 
     def polling_number(self, queue: int = -1) -> int:
-        answer = self._ask(RequestCode.POLLING_INFO, {"consumerGroup": "G", "topic": "T", "queueId": queue})
+        fields = {"consumerGroup": "G", "topic": "T", "queueId": queue}
+        answer = self._ask(request(RequestCode.POLLING_INFO, fields))
         return int((answer.ext_fields or {})["pollingNum"])
 
     def lock(self, client: str, *queues: int) -> list[int]:
-        answer = self._ask(RequestCode.LOCK_BATCH_MQ, {}, self._lock_body(client, queues))
+        answer = self._ask(lock_request(client, "G", "T", self.broker.name, queues))
         return sorted(each["queueId"] for each in json.loads(answer.body)["lockOKMQSet"])
 
     def unlock(self, client: str, *queues: int) -> None:
-        assert self._ask(RequestCode.UNLOCK_BATCH_MQ, {}, self._lock_body(client, queues)).code == 0
-
-    def _lock_body(self, client: str, queues: tuple[int, ...]) -> dict[str, object]:
-        members = [{"brokerName": self.broker.name, "queueId": queue, "topic": "T"} for queue in queues]
-        return {"consumerGroup": "G", "clientId": client, "mqSet": members}
+        assert self._ask(lock_request(client, "G", "T", self.broker.name, queues, unlock=True)).code == 0
 
     def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
-        consumer = {
-            "groupName": group,
-            "consumeType": "CONSUME_PASSIVELY",
-            "messageModel": "CLUSTERING",
-            "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
-            "subscriptionDataSet": [{"topic": topic, "subString": "*", "subVersion": 1}],
-        }
-        body = json.dumps({"clientID": client, "consumerDataSet": [consumer]}).encode()
-        self._say(client, RequestCode.HEART_BEAT, {}, body)
+        self._say(client, heartbeat_request(client, groups={group: {topic: "*"}}, version=1))
 
     def leave(self, client: str, group: str = "G") -> None:
-        self._say(client, RequestCode.UNREGISTER_CLIENT, {"clientID": client, "consumerGroup": group})
+        self._say(client, unregister_request(client, group=group))
 
-    def _say(self, client: str, code: int, ext: dict[str, str], body: bytes = b"") -> None:
+    def _say(self, client: str, said: Request) -> None:
         """Send a consumer's request; the broker's notifications arrive before its response."""
-        *pushes, answer = self.peer(client).exchange(code, ext, body)
+        *pushes, answer = self.peer(client).exchange(*said)
         assert answer.code == 0, answer
         self._unread.setdefault((self._port, client), []).extend(pushes)
 
@@ -294,20 +256,12 @@ class RemotingEntrance(BrokerEntrance):
         return self._unread.pop((self._port, client), []) + self.peer(client).received()
 
     def request_mode(self, mode: str, share: int) -> None:
-        body = {"topic": "T", "consumerGroup": "G", "mode": mode, "popShareQueueNum": share}
-        assert self._ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, body).code == 0
+        assert self._ask(mode_request("T", "G", mode, share)).code == 0
 
     def assignments(
         self, client: str, strategy: str = "AVG", model: str = "CLUSTERING", *, group: str = "G", topic: str = "T"
     ) -> list[tuple[str, int, str]] | None:
-        body = {
-            "topic": topic,
-            "consumerGroup": group,
-            "clientId": client,
-            "strategyName": strategy,
-            "messageModel": model,
-        }
-        answer = self._ask(RequestCode.QUERY_ASSIGNMENT, None, body)
+        answer = self._ask(assignment_request(topic, group, client, strategy, model))
         found = json.loads(answer.body).get("messageQueueAssignments")
         if found is None:
             return None
@@ -315,13 +269,11 @@ class RemotingEntrance(BrokerEntrance):
         return sorted((queue["brokerName"], queue["queueId"], mode) for queue, mode in queues)
 
     def progress(self) -> dict[int, tuple[int, int]]:
-        answer = self._ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topic": "T"})
-        # fastjson writes the queues as keys, and these are JSON objects.
-        found = _QUEUE_AND_VALUE.findall(answer.body.decode())
-        pairs = [(json.loads(queue), json.loads(value)) for queue, value in found]
+        answer = self._ask(request(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topic": "T"}))
+        found = [(json.loads(queue), value) for queue, value in json_of(answer.body)["offsetTable"].items()]
         return {
             queue["queueId"]: (value["brokerOffset"], value["consumerOffset"])
-            for queue, value in pairs
+            for queue, value in found
             if queue["topic"] == "T"
         }
 
@@ -385,32 +337,11 @@ class RemotingWaiting(OnlyFrame):
     def _popped(self, message: ReceivedMessage, fields: dict[str, str], place: tuple[str, int, int]) -> Taken:
         """Build the receipt handle as clients do; messages of a retry topic also have it as a property."""
         digit, queue, offset = place
-        starts = {tuple(part.split(" ")[:2]): part.split(" ")[2] for part in fields["startOffsetInfo"].split(";")}
-        handle = " ".join(
-            (
-                starts[digit, str(queue)],
-                fields["popTime"],
-                fields["invisibleTime"],
-                fields["reviveQid"],
-                digit,
-                self._broker_name,
-                str(queue),
-                str(offset),
-            )
-        )
+        handle = built_handle(message, fields, self._broker_name, digit)
+        assert (message.queue_id, message.queue_offset) == (queue, offset)
         assert message.properties.get("POP_CK", handle) == handle
         again = attempt_in_order(fields.get("orderCountInfo"), queue, offset) if self._order else 0
         return _taken(message, handle, again)
-
-
-def _limit(name: str, most: int | None) -> dict[str, int]:
-    return {} if most is None else {name: most}
-
-
-def _texts(ext: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        name: ("true" if value else "false") if isinstance(value, bool) else str(value) for name, value in ext.items()
-    }
 
 
 def _answer(command: RemotingCommand) -> Answer:
@@ -447,24 +378,3 @@ def _asked(check: RemotingCommand) -> Asked:
     (message,) = decode_messages(check.body)
     times = int(message.properties["TRANSACTION_CHECK_TIMES"])
     return Asked(message.body, times, Sent(True, 0, "", fields["transactionId"], offset, place))
-
-
-def _place(handle: str, topic: str, group: str) -> dict[str, object]:
-    real, queue, offset = place_of(handle, topic, group)
-    return {"consumerGroup": group, "topic": real, "queueId": queue, "extraInfo": handle, "offset": offset}
-
-
-def _batch(handle: str, topic: str, group: str) -> dict[str, object]:
-    start, popped, invisible, revive, digit, _, queue, offset = handle.split(" ")
-    bits = 1 << int(offset) - int(start)
-    return {
-        "b": b64encode(bits.to_bytes(bits.bit_length() // 8 + 1, "little")).decode(),
-        "c": group,
-        "it": int(invisible),
-        "pt": int(popped),
-        "q": int(queue),
-        "r": digit,
-        "rq": int(revive),
-        "so": int(start),
-        "t": topic,
-    }

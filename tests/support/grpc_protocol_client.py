@@ -1,8 +1,7 @@
-"""Calls of the gRPC services as an entrance, without a transport."""
+"""A protocol client that calls the gRPC services, without a transport."""
 
 from typing import Any
 
-from entrance import NOTHING, Answer, Asked, Entrance, Route, Sent, Setup, Taken
 from grpc_world import (
     Client,
     GrpcWorld,
@@ -15,21 +14,24 @@ from grpc_world import (
     a_receive,
     a_send,
     an_ack,
-    publishing,
     subscribing,
 )
+from protocol_client import ProtocolClient
+from protocol_values import NOTHING, Answer, Asked, NewMessage, PopRequest, Route, Sent, Taken
+from rocketmq_testkit.conformance.clients import grpc_requests
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from virtual_brokers import Setup
 
 OK = 20_000
 _ENDS = {0: pb.TRANSACTION_RESOLUTION_UNSPECIFIED, 8: pb.COMMIT, 12: pb.ROLLBACK}
-_ENDPOINTS = pb.Endpoints(scheme=pb.IPv4, addresses=[pb.Address(host="127.0.0.1", port=8081)])
+_ENDPOINTS = grpc_requests.endpoints("127.0.0.1:8081")
 _READ = (pb.READ, pb.READ_WRITE)
 _WRITE = (pb.WRITE, pb.READ_WRITE)
 _KINDS = {"TAG": pb.TAG, "SQL92": pb.SQL}
 
 
-class GrpcEntrance(Entrance):
+class GrpcProtocolClient(ProtocolClient):
     """Upstream's proxy with its brokers. A receive waits at least 5 s, at the broker that it names."""
 
     name = "grpc"
@@ -51,38 +53,25 @@ class GrpcEntrance(Entrance):
             made.settle(subscribing(group, topic))
         return self._clients[client, group, topic]
 
-    def pop(
-        self,
-        topic: str = "T",
-        *,
-        group: str = "G",
-        client: str = "consumer",
-        count: int = 32,
-        invisible_ms: int = 10_000,
-        poll_ms: int = 0,
-        order: bool = False,
-        attempt: str | None = None,
-        expression: str = "*",
-        kind: str = "TAG",
-    ) -> "GrpcWaiting":
-        found = self.broker.groups.find(group)
-        assert order == (found is not None and found.consume_message_orderly), "order is the group's"
+    def start_pop(self, pop: PopRequest) -> "GrpcWaiting":
+        found = self.broker.groups.find(pop.group)
+        assert pop.order == (found is not None and found.consume_message_orderly), "order is the group's"
         request = a_receive(
-            topic,
-            group,
-            batch=count,
-            invisible_ms=invisible_ms,
-            poll_ms=poll_ms,
-            expression=expression,
-            kind=_KINDS[kind],
+            pop.topic,
+            pop.group,
+            batch=pop.count,
+            invisible_ms=pop.invisible_ms,
+            poll_ms=pop.poll_ms,
+            expression=pop.expression,
+            kind=_KINDS[pop.kind],
             broker=self.broker.name,
-            attempt_id=attempt,
+            attempt_id=pop.attempt,
         )
-        return GrpcWaiting(self._consumer(client, group, topic).receive(request))
+        return GrpcWaiting(self._consumer(pop.client, pop.group, pop.topic).receive(request))
 
     def take(self, topic: str = "T", **options: Any) -> list[Taken]:
         """Receive what is available now. A waiting receive is cancelled at once, so that no time passes."""
-        waiting = self.pop(topic, **options)
+        waiting = self.start_pop(PopRequest(topic, **options))
         if waiting.answer is None:
             waiting.cancel()
             return []
@@ -99,33 +88,20 @@ class GrpcEntrance(Entrance):
         answer = self._consumer("consumer", group, topic).ask("ChangeInvisibleDuration", request)
         return Answer(answer.status.code == OK, answer.status.code, answer.status.message, handle=answer.receipt_handle)
 
-    def begin(
-        self,
-        body: bytes = b"0",
-        *,
-        topic: str = "T",
-        tag: str = "",
-        keys: str = "",
-        message_group: str = "",
-        queue: int = 0,
-        deliver_ms: int | None = None,
-        half: bool = False,
-        immune_s: int | None = None,
-        **properties: str,
-    ) -> "GrpcSending":
-        system: dict[str, object] = {"message_id": f"ID{next(self._names)}", "keys": keys.split()}
-        known = {"tag": tag, "message_group": message_group, "message_type": pb.TRANSACTION if half else None}
+    def start_send(self, message: NewMessage) -> "GrpcSending":
+        system: dict[str, object] = {"message_id": message.id, "keys": message.keys.split()}
+        kind = pb.TRANSACTION if message.half else None
+        known = {"tag": message.tag, "message_group": message.message_group, "message_type": kind}
         system |= {name: value for name, value in known.items() if value}
-        message = a_message(topic, body, user=properties, deliver_ms=deliver_ms, recovery_s=immune_s, **system)
-        call = self.world.client("producer").start("SendMessage", a_send(message))
-        return GrpcSending(call, str(system["message_id"]))
+        times = {"deliver_ms": message.deliver_ms, "recovery_s": message.immune_s}
+        made = a_message(message.topic, message.body, user=message.own_properties, **times, **system)
+        return GrpcSending(self.world.client("producer").start("SendMessage", a_send(made)), message.id)
 
     def publish(self, *bodies: bytes, topic: str = "T", **more: Any) -> list[Sent]:
         return [self.put(body, topic=topic, **more) for body in bodies]
 
     def route(self, topic: str = "T") -> dict[str, Route]:
-        request = sv.QueryRouteRequest(topic=pb.Resource(name=topic), endpoints=_ENDPOINTS)
-        answer = self.world.client("producer").ask("QueryRoute", request)
+        answer = self.world.client("producer").ask("QueryRoute", grpc_requests.route(topic, _ENDPOINTS))
         assert answer.status.code in (OK, pb.TOPIC_NOT_FOUND), answer.status
         found: dict[str, list[Any]] = {}
         for queue in answer.message_queues:
@@ -133,10 +109,7 @@ class GrpcEntrance(Entrance):
         return {name: _route(queues) for name, queues in found.items()}
 
     def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
-        request = sv.QueryAssignmentRequest(
-            topic=pb.Resource(name=topic), group=pb.Resource(name=group), endpoints=_ENDPOINTS
-        )
-        answer = self.world.client(client).ask("QueryAssignment", request)
+        answer = self.world.client(client).ask("QueryAssignment", grpc_requests.assignment(topic, group, _ENDPOINTS))
         assert answer.status.code in (OK, pb.TOPIC_NOT_FOUND), answer.status
         queues = [each.message_queue for each in answer.assignments]
         return sorted((queue.broker.name, queue.id) for queue in queues)
@@ -152,36 +125,29 @@ class GrpcEntrance(Entrance):
         return Sent(True, OK, "", last.message_id, last.offset)
 
     def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "GrpcEnding":
-        request = sv.EndTransactionRequest(
-            topic=pb.Resource(name=topic),
-            transaction_id=sent.id,
-            message_id=sent.id,
-            resolution=_ENDS[how],
-            source=pb.SOURCE_SERVER_CHECK if checked else pb.SOURCE_CLIENT,
-        )
+        source = pb.SOURCE_SERVER_CHECK if checked else pb.SOURCE_CLIENT
+        request = grpc_requests.end(topic, sent.id, _ENDS[how], source=source)
         return GrpcEnding(self.world.client("producer").start("EndTransaction", request))
 
     def recall(self, handle: str, topic: str = "T") -> Answer:
-        request = sv.RecallMessageRequest(topic=pb.Resource(name=topic), recall_handle=handle)
-        answer = self.world.client("producer").ask("RecallMessage", request)
+        answer = self.world.client("producer").ask("RecallMessage", grpc_requests.recall(topic, handle))
         return Answer(answer.status.code == OK, answer.status.code, answer.status.message, handle=answer.message_id)
 
     def produce(self, client: str, topic: str = "T") -> None:
-        self._streams[client] = self.world.client(client).settle(publishing(topic))
+        self._streams[client] = self.world.client(client).settle(grpc_requests.publishing(topic))
         self._seen[client] = 0
 
     def retire(self, client: str, topic: str = "T") -> None:
-        self.world.client(client).ask("NotifyClientTermination", sv.NotifyClientTerminationRequest())
+        self.world.client(client).ask("NotifyClientTermination", grpc_requests.termination())
 
     def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
         asking = self.world.client(client)
         if client not in self.streams:
             self.streams[client] = asking.settle(subscribing(group, topic))
-        asked = sv.HeartbeatRequest(group=pb.Resource(name=group), client_type=pb.SIMPLE_CONSUMER)
-        assert asking.ask("Heartbeat", asked).status.code == OK
+        assert asking.ask("Heartbeat", grpc_requests.heartbeat(group)).status.code == OK
 
     def leave(self, client: str, group: str = "G") -> None:
-        asked = sv.NotifyClientTerminationRequest(group=pb.Resource(name=group))
+        asked = grpc_requests.termination(group)
         assert self.world.client(client).ask("NotifyClientTermination", asked).status.code == OK
 
     def asked(self, client: str) -> list[Asked]:

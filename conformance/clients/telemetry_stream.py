@@ -1,4 +1,4 @@
-"""A telemetry stream, as a case uses it."""
+"""A telemetry stream of a gRPC client, read by a thread."""
 
 import queue
 import threading
@@ -9,11 +9,12 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services.telemetry import TELEMETRY
 
+from .contradiction import Contradiction
 from .grpc_answer import Failure, failure_of
-from .world import ANSWER_SECONDS, Contradiction
+from .pending import ANSWER_SECONDS
 
 
-class Session:
+class TelemetryStream:
     """One telemetry stream of a client. `hand_over` is called before anything is passed to grpcio's threads."""
 
     def __init__(

@@ -1,11 +1,9 @@
-"""Results of gRPC calls as cases see them, and conversions of times for requests."""
+"""Results of gRPC calls as tests see them."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
-from google.protobuf.duration_pb2 import Duration
-from google.protobuf.timestamp_pb2 import Timestamp
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 
@@ -68,20 +66,6 @@ def message_shown(message: pb.Message) -> dict[str, Any]:
         "user_properties": dict(sorted(message.user_properties.items())),
         "system_properties": system,
     }
-
-
-def duration(seconds: float) -> Duration:
-    """Return seconds as a protobuf duration."""
-    value = Duration()
-    value.FromMilliseconds(round(seconds * 1000))
-    return value
-
-
-def timestamp(ms: int) -> Timestamp:
-    """Return milliseconds since the epoch as a protobuf timestamp."""
-    value = Timestamp()
-    value.FromMilliseconds(ms)
-    return value
 
 
 def failure_of(error: grpc.RpcError) -> Failure:

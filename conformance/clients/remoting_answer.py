@@ -1,4 +1,4 @@
-"""One response of a broker or name server, as a case sees it."""
+"""One response of a broker or name server, as a test sees it."""
 
 import json
 import re

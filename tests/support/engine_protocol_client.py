@@ -1,23 +1,12 @@
-"""The operations of the engine as an entrance."""
+"""A protocol client that submits operations to the engine, without a protocol."""
 
-from entrance import (
-    START_MS,
-    Answer,
-    Asked,
-    BrokerEntrance,
-    Route,
-    Sent,
-    Setup,
-    Taken,
-    attempt_in_order,
-    known_properties,
-)
-from rocketmq_testkit.conformance.helpers.handles import handle_fields
+from protocol_client import BrokerProtocolClient
+from protocol_values import Answer, Asked, NewMessage, PopRequest, Route, Sent, Taken, attempt_in_order
+from rocketmq_testkit.conformance.clients.receipt_handles import changed_handle, place_of, popped_receipt
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.message.receipt import Receipt, real_topic
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Done, NoResponse, Operation
 from rocketmq_testkit.emulator.operations.clients import (
@@ -65,9 +54,12 @@ from rocketmq_testkit.emulator.operations.send import (
 )
 from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.wire.command import VERSION_5_3_3
+from virtual_brokers import START_MS, Setup
+
+BORN_HOST = ("10.0.0.9", 5000)
 
 
-class EngineEntrance(BrokerEntrance):
+class EngineProtocolClient(BrokerProtocolClient):
     """Submits the operations that the protocols create."""
 
     name = "engine"
@@ -89,27 +81,22 @@ class EngineEntrance(BrokerEntrance):
         key = (self.broker.name, self.broker.broker_id, client)
         return self._channels.setdefault(key, DirectChannel(client, ("10.0.0.7", 50_000)))
 
-    def pop(
-        self,
-        topic: str = "T",
-        *,
-        group: str = "G",
-        client: str = "consumer",
-        count: int = 32,
-        invisible_ms: int = 10_000,
-        poll_ms: int = 0,
-        order: bool = False,
-        attempt: str | None = None,
-        expression: str = "*",
-        kind: str = "TAG",
-        queue: int = -1,
-        begin: int = 1,
-    ) -> "EngineWaiting":
-        now = self.now_ms
+    def start_pop(self, pop: PopRequest) -> "EngineWaiting":
         operation = PopMessage(
-            group, topic, queue, count, invisible_ms, poll_ms, now, begin, kind, expression, order, attempt
+            pop.group,
+            pop.topic,
+            pop.queue,
+            pop.count,
+            pop.invisible_ms,
+            pop.poll_ms,
+            self.now_ms,
+            pop.begin,
+            pop.kind,
+            pop.expression,
+            pop.order,
+            pop.attempt,
         )
-        return self._submit(operation, client)
+        return self._submit(operation, pop.client)
 
     def ack(self, *handles: str, topic: str = "T", group: str = "G") -> Answer:
         if len(handles) > 1:
@@ -126,24 +113,11 @@ class EngineEntrance(BrokerEntrance):
         new = changed_handle(handle, outcome.pop_time, outcome.invisible_ms, outcome.revive_qid)
         return Answer(True, 0, "", handle=new)
 
-    def begin(
-        self,
-        body: bytes = b"0",
-        *,
-        topic: str = "T",
-        tag: str = "",
-        keys: str = "",
-        message_group: str = "",
-        queue: int = 0,
-        deliver_ms: int | None = None,
-        half: bool = False,
-        immune_s: int | None = None,
-        **properties: str,
-    ) -> "EngineWaiting":
-        unique = f"ID{next(self._names)}"
-        given = known_properties(unique, topic, tag, keys, message_group, deliver_ms, half, immune_s) | properties
-        born_host, flags = ("10.0.0.9", 5000), 4 if half else 0
-        return self._submit(SendMessage(topic, topic, queue, body, given, born_host, self.now_ms, flags))
+    def start_send(self, message: NewMessage) -> "EngineWaiting":
+        topic, body, properties = message.topic, message.body, message.properties
+        return self._submit(
+            SendMessage(topic, topic, message.queue, body, properties, BORN_HOST, self.now_ms, message.flags)
+        )
 
     def _sent(self, operation: SendMessage) -> Sent:
         sent = self._submit(operation).sent
@@ -215,22 +189,16 @@ class EngineEntrance(BrokerEntrance):
         self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
     ) -> Sent:
         given = {"UNIQ_KEY": f"ID{next(self._names)}"} | properties
-        message = SendMessage("PG", f"%RETRY%{group}", 0, body, given, ("10.0.0.9", 5000), self.now_ms)
+        message = SendMessage("PG", f"%RETRY%{group}", 0, body, given, BORN_HOST, self.now_ms)
         message.reconsume_times, message.max_reconsume_times = times, most
         return self._sent(message)
 
     def batch(
         self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
     ) -> Sent:
-        body, born_host = batch_body(parts), ("10.0.0.9", 5000)
-        flags = 4 if half else 0
-        message = SendMessage("PG", topic, 0, body, dict(properties), born_host, self.now_ms, flags, batch=True)
+        body, flags = batch_body(parts), 4 if half else 0
+        message = SendMessage("PG", topic, 0, body, dict(properties), BORN_HOST, self.now_ms, flags, batch=True)
         return self._sent(message)
-
-    def pop_one_queue(
-        self, queue: int, *, poll_ms: int = 0, count: int = 32, order: bool = False, begin: int = 1
-    ) -> "EngineWaiting":
-        return self.pop(queue=queue, poll_ms=poll_ms, count=count, order=order, begin=begin)
 
     def pull(
         self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG"
@@ -317,7 +285,7 @@ class EngineWaiting:
 
     @property
     def answer(self) -> Answer | None:
-        """The outcome as a response of all entrances; None if it is pending or if there is no response."""
+        """The outcome as the common response; None if it is pending or if there is no response."""
         match self._call.outcome:
             case None | NoResponse():
                 return None
@@ -346,16 +314,7 @@ def _answer(outcome: Outcome) -> Answer:
 def _popped(outcome: PopResult, broker_name: str) -> Answer:
     messages = []
     for each in outcome.messages:
-        receipt = Receipt(
-            each.start_offset,
-            outcome.pop_time,
-            outcome.invisible_ms,
-            outcome.revive_qid,
-            str(each.topic_digit),
-            broker_name,
-            each.queue_id,
-            each.queue_offset,
-        )
+        receipt = popped_receipt(outcome, each, broker_name)
         again = attempt_in_order(outcome.order_count_info, each.queue_id, each.queue_offset)
         messages.append(_taken(each.record, receipt.text(), again, each.queue_id, each.queue_offset))
     remark = outcome.remark or ("" if messages else "NO_MESSAGE_IN_QUEUE")
@@ -384,29 +343,6 @@ def _asked(check: CheckTransactionState) -> Asked:
     record = decode(check.record)
     sent = Sent(True, 0, "", check.transaction_id, check.tran_state_table_offset, check.commit_log_offset)
     return Asked(record.body, int(record.property_map()["TRANSACTION_CHECK_TIMES"]), sent)
-
-
-def place_of(handle: str, topic: str, group: str) -> tuple[str, int, int]:
-    """Return topic, queue and offset that a client sends along with a handle.
-
-    For a malformed handle these are the topic and the first message of queue 0.
-    """
-    found = handle_fields(handle)
-    if found.get("digit") not in ("0", "1", "2"):
-        return topic, 0, 0
-    try:
-        return real_topic(topic, group, found["digit"]), int(found["queue"]), int(found["offset"])
-    except (KeyError, ValueError):
-        return topic, 0, 0
-
-
-def changed_handle(handle: str, pop_time: int, invisible_ms: int, revive_qid: int) -> str:
-    """Return the handle that a client builds from the old one and the response to a change."""
-    old = handle_fields(handle)
-    start = old["start"] if revive_qid == 999 else old["offset"]
-    return (
-        f"{start} {pop_time} {invisible_ms} {revive_qid} {old['digit']} {old['broker']} {old['queue']} {old['offset']}"
-    )
 
 
 def _batch(handle: str, topic: str, group: str) -> BatchAck:

@@ -1,31 +1,32 @@
-"""The entrances of a rule: `@through(...)` runs a test once for each."""
+"""The protocol clients of a rule: `@through(...)` runs a test once for each."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from entrance import Entrance, Setup
-from entrance_engine import EngineEntrance
-from entrance_grpc import GrpcEntrance
-from entrance_remoting import RemotingEntrance
+from engine_protocol_client import EngineProtocolClient
+from grpc_protocol_client import GrpcProtocolClient
+from protocol_client import ProtocolClient
+from remoting_protocol_client import RemotingProtocolClient
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
+from virtual_brokers import Setup
 
 ALL = ("engine", "remoting", "grpc")
 BROKER = ("engine", "remoting")
-"""Entrances with the requests that clients of a proxy do not have."""
-ENTRANCES: dict[str, type[EngineEntrance | RemotingEntrance | GrpcEntrance]] = {
-    each.name: each for each in (EngineEntrance, RemotingEntrance, GrpcEntrance)
+"""Protocol clients with the requests that clients of a proxy do not have."""
+PROTOCOL_CLIENTS: dict[str, type[EngineProtocolClient | RemotingProtocolClient | GrpcProtocolClient]] = {
+    each.name: each for each in (EngineProtocolClient, RemotingProtocolClient, GrpcProtocolClient)
 }
 
 
 def through(*names: str, **keys: object) -> pytest.MarkDecorator:
-    """Run a rule through entrances; its argument is called `e`. For `keys` see `entrance`."""
+    """Run a rule through protocol clients; its argument is called `e`. For `keys` see `protocol_client`."""
     return pytest.mark.parametrize("e", [pytest.param((name, keys), id=name) for name in names], indirect=True)
 
 
-def entrance(name: str, seed: int = 1, brokers: int = 1, slaves: int = 0, **keys: Any) -> Entrance:
-    """Create an entrance to masters `broker-a`, `broker-b`, ... with that many slaves each.
+def protocol_client(name: str, seed: int = 1, brokers: int = 1, slaves: int = 0, **keys: Any) -> ProtocolClient:
+    """Create a client of masters `broker-a`, `broker-b`, ... with that many slaves each.
 
     A key is set in the first of broker, emulation and proxy configuration that has it.
     """
@@ -36,4 +37,4 @@ def entrance(name: str, seed: int = 1, brokers: int = 1, slaves: int = 0, **keys
     copies = [
         replace(master, broker_id=number, broker_role="SLAVE") for master in masters for number in range(1, slaves + 1)
     ]
-    return ENTRANCES[name](Setup([*masters, *copies], emulation, proxy, seed))
+    return PROTOCOL_CLIENTS[name](Setup([*masters, *copies], emulation, proxy, seed))
