@@ -74,14 +74,16 @@ def send_to(world: World, topic: str, queues: int = 4, template: str = "TBW102")
         ("%RETRY%x", 4, "TBW102", 4),
     ],
 )
-def test_a_send_creates_its_topic(world: World, topic: str, queues: int, template: str, created: int) -> None:
+def test_a_send_creates_a_missing_topic_from_its_template(
+    world: World, topic: str, queues: int, template: str, created: int
+) -> None:
     """The topic gets the smaller of the client's and the template's queues, and perm 6 (seen on 5.3.3)."""
     config = send_to(world, topic, queues, template)
     assert config is not None
     assert (config.read_queue_nums, config.write_queue_nums, config.perm) == (created, created, 6)
 
 
-def test_no_creation_without_template(world: World) -> None:
+def test_a_send_to_a_missing_topic_without_valid_template_is_rejected(world: World) -> None:
     """A send to a new topic fails for an unknown template, one without INHERIT, and with auto-creation disabled."""
     world.topic("plain")
     for template in ("none", "plain"):
@@ -103,7 +105,7 @@ def test_no_creation_without_template(world: World) -> None:
         ("RMQ_SYS_TRANS_HALF_TOPIC", 16, "Sending message to topic[RMQ_SYS_TRANS_HALF_TOPIC] is forbidden."),
     ],
 )
-def test_topics_that_may_not_be_sent_to(world: World, topic: str, code: int, text: str) -> None:
+def test_a_send_to_an_illegal_or_system_topic_is_rejected(world: World, topic: str, code: int, text: str) -> None:
     """A send to an illegal name or to a system topic is rejected with upstream's text."""
     with pytest.raises(EngineError) as refused:
         send_to(world, topic)
@@ -111,7 +113,7 @@ def test_topics_that_may_not_be_sent_to(world: World, topic: str, code: int, tex
     assert send_to(world, "x" * 127) is not None
 
 
-def test_queue_ids_of_a_send(world: World) -> None:
+def test_a_send_beyond_the_last_queue_is_rejected_and_a_negative_id_is_random(world: World) -> None:
     """A queue id beyond the topic is rejected with the topic's description; a negative one selects a random queue."""
     world.topic("A", 4)
     with pytest.raises(EngineError) as refused:
@@ -129,7 +131,7 @@ def create(world: World, topic: str, **attributes: str) -> TopicConfig:
     return world.broker.topics.get(topic)
 
 
-def test_topic_attributes(world: World) -> None:
+def test_topic_attributes_are_added_kept_changed_and_deleted(world: World) -> None:
     """Attributes are added with `+`; an update without attributes keeps them; FIFO may become DELAY."""
     assert create(world, "A", add_message__type="FIFO").attributes == {"message.type": "FIFO"}
     assert create(world, "A").attributes == {"message.type": "FIFO"}
@@ -137,7 +139,7 @@ def test_topic_attributes(world: World) -> None:
     assert create(world, "A", del_message__type="").attributes == {}
 
 
-def test_attributes_after_a_deleted_one_are_changed(world: World) -> None:
+def test_one_topic_update_deletes_an_attribute_and_adds_another(world: World) -> None:
     """One update deletes an attribute and adds another, in either order."""
     create(world, "A", add_message__type="FIFO")
     assert create(world, "A", del_message__type="", add_reserve__time="5").attributes == {"reserve.time": "5"}
@@ -156,7 +158,9 @@ def test_attributes_after_a_deleted_one_are_changed(world: World) -> None:
         ({"add_message__type": "MIXED"}, 29, "MIXED message type is not supported."),
     ],
 )
-def test_wrong_attributes(world: World, attributes: dict[str, str], code: int, text: str) -> None:
+def test_a_topic_with_an_invalid_attribute_is_rejected_and_not_created(
+    world: World, attributes: dict[str, str], code: int, text: str
+) -> None:
     """An invalid attribute is rejected with upstream's code and text, and the topic is not created."""
     with pytest.raises(EngineError) as refused:
         create(world, "A", **attributes)
@@ -165,14 +169,13 @@ def test_wrong_attributes(world: World, attributes: dict[str, str], code: int, t
     assert world.broker.topics.find("A") is None
 
 
-def test_system_topics_are_protected(world: World) -> None:
-    """A system topic can be neither created nor deleted."""
+def test_creating_or_deleting_a_system_topic_is_rejected(world: World) -> None:
     for operation in (CreateTopic(TopicConfig("TBW102")), DeleteTopic("SELF_TEST_TOPIC")):
         with pytest.raises(EngineError, match="is conflict with system topic"):
             world.engine.execute(world.broker, operation)
 
 
-def test_topics_at_start(world: World) -> None:
+def test_a_broker_creates_its_system_topics_at_start(world: World) -> None:
     """The broker creates its system topics at start with upstream's queues and permissions."""
     table = world.broker.topics.table
     found = {name: (config.write_queue_nums, config.perm) for name, config in table.items()}
@@ -193,7 +196,7 @@ def test_topics_at_start(world: World) -> None:
     }
 
 
-def test_deleting_a_topic_takes_everything_along(world: World) -> None:
+def test_deleting_a_topic_deletes_its_queues_offsets_and_pop_retry_topics(world: World) -> None:
     """Deleting a topic deletes its queues, offsets and pop retry topics; created again it starts at offset 0."""
     world.topic("A")
     world.send("A")
@@ -208,7 +211,7 @@ def test_deleting_a_topic_takes_everything_along(world: World) -> None:
     assert world.send("A").queue_offset == 0
 
 
-def test_stats(world: World) -> None:
+def test_topic_and_consume_stats_return_offsets_by_queue(world: World) -> None:
     """Topic stats contain the offsets of each queue, consume stats the progress of a group."""
     world.topic("A", 2)
     for _ in range(3):
@@ -237,7 +240,7 @@ def topics_with_progress(world: World, topic: str | None = None, topics: list[st
     return sorted({queue.topic for queue in found.offsets})
 
 
-def test_stats_skip_a_topic_that_does_not_exist(world: World) -> None:
+def test_consume_stats_skip_an_unknown_topic(world: World) -> None:
     """Consume stats skip an unknown topic and include the topics after it in the list."""
     world.engine.execute(world.broker, GetGroup("G"))
     for topic in ("A", "C"):
@@ -245,7 +248,7 @@ def test_stats_skip_a_topic_that_does_not_exist(world: World) -> None:
     assert topics_with_progress(world, topics=["A", "none", "C"]) == ["A", "C"]
 
 
-def test_stats_of_what_a_live_group_wants(world: World) -> None:
+def test_consume_stats_of_an_online_group_omit_unsubscribed_topics(world: World) -> None:
     """An online group's stats omit topics without subscription; topics listed in the request are always included."""
     world.engine.execute(world.broker, GetGroup("G"))
     for topic in ("left", "read", "new"):
@@ -261,7 +264,7 @@ def test_stats_of_what_a_live_group_wants(world: World) -> None:
     assert topics_with_progress(world) == ["left", "read"]
 
 
-def test_offsets_are_cloned(world: World) -> None:
+def test_a_clone_copies_offsets_of_an_unsubscribed_topic_only_if_offline(world: World) -> None:
     """A clone copies only the source's offsets; topics that an online source does not subscribe to need `offline`."""
     world.topic("A", 2)
     for group in ("G", "copy"):
@@ -277,7 +280,7 @@ def test_offsets_are_cloned(world: World) -> None:
     assert offsets.query("copy", "A", 0) == 2
 
 
-def test_routes(world: World) -> None:
+def test_a_route_shows_queues_and_write_permission_of_a_known_topic_only(world: World) -> None:
     """A route has brokers and queues, write permission can be removed and restored, an unknown topic has no route."""
     world.topic("A", 4)
     ns = world.engine.name_server
@@ -294,7 +297,7 @@ def test_routes(world: World) -> None:
             world.engine.execute(ns, GetRouteInfo(unknown))
 
 
-def test_a_topic_deleted_in_the_name_server_alone_comes_back(world: World) -> None:
+def test_a_topic_deleted_only_in_the_name_server_returns_after_30_s(world: World) -> None:
     """A topic deleted only in the name server has no route until its broker registers (every 30 s) or changes it."""
     ns = world.engine.name_server
     world.topic("A")
@@ -347,7 +350,7 @@ def test_a_topic_deleted_in_the_name_server_returns_with_the_next_registration(w
     assert isinstance(world.engine.execute(ns, GetRouteInfo("A")), RouteResult)
 
 
-def test_name_server_lists_and_values(world: World) -> None:
+def test_the_name_server_returns_topics_system_topics_and_kv_pairs(world: World) -> None:
     """The name server lists all topics, the system topics, and key-value pairs."""
     ns = world.engine.name_server
     world.topic("A")
@@ -364,7 +367,7 @@ def test_name_server_lists_and_values(world: World) -> None:
     assert refused.value.code == 22
 
 
-def test_broker_configuration(world: World) -> None:
+def test_a_broker_configuration_update_is_applied_or_rejected_as_a_whole(world: World) -> None:
     """Keys are returned as text and changed at run time; an unknown key changes nothing, and the nearest is named."""
     text = world.engine.execute(world.broker, GetBrokerConfig())
     assert isinstance(text, TextResult)
@@ -381,7 +384,7 @@ def test_broker_configuration(world: World) -> None:
     assert world.broker.config.pop_polling_size == 7
 
 
-def test_administrators_may_be_let_change_the_brokers_own_topics(world: World) -> None:
+def test_without_system_topic_validation_the_template_topic_can_be_changed(world: World) -> None:
     """With validateSystemTopicWhenUpdateTopic=false the template topic can be changed and deleted."""
     world.ask(Done, UpdateBrokerConfig({"validateSystemTopicWhenUpdateTopic": "false"}))
     world.ask(Done, CreateTopic(TopicConfig("TBW102", 16, 16, 7)))
@@ -396,7 +399,7 @@ def test_administrators_may_be_let_change_the_brokers_own_topics(world: World) -
 @pytest.mark.parametrize(
     "bad", [TopicConfig("B", 16_385, 1), TopicConfig("B", 1, 16_385), TopicConfig("a b", 1, 1)], ids=repr
 )
-def test_of_several_topics_none_is_made_if_one_is_bad(world: World, bad: TopicConfig) -> None:
+def test_a_list_of_topics_with_an_invalid_one_creates_none(world: World, bad: TopicConfig) -> None:
     """A number of queues above topicQueueNumsMax counts like a bad name."""
     with pytest.raises(EngineError) as caught:
         world.engine.execute(world.broker, CreateTopics([CreateTopic(TopicConfig("A", 1, 1)), CreateTopic(bad)]))
@@ -404,7 +407,7 @@ def test_of_several_topics_none_is_made_if_one_is_bad(world: World, bad: TopicCo
     assert world.broker.topics.find("A") is None
 
 
-def test_name_server_configuration(world: World) -> None:
+def test_a_name_server_configuration_update_is_applied_or_rejected_as_a_whole(world: World) -> None:
     """Name server keys are changed at run time; an unknown key changes nothing, and the error names the nearest."""
     node = world.engine.name_server
     assert "enableTopicList=true\n" in world.ask(TextResult, GetNamesrvConfig(), node).text
@@ -421,7 +424,7 @@ def test_name_server_configuration(world: World) -> None:
 
 
 @pytest.mark.parametrize("at", ["broker", "name server"])
-def test_more_keys_may_be_fixed(at: str) -> None:
+def test_keys_of_config_black_list_cannot_be_changed(at: str) -> None:
     """The keys of configBlackList, separated by semicolons, cannot be changed, nor can the default ones."""
     known = {"broker": "configBlackList=maxMessageSize;traceOn\n", "name server": "configBlackList=enableTopicList\n"}
     namesrv = NamesrvConfig(config_black_list="enableTopicList")
@@ -439,8 +442,7 @@ def test_more_keys_may_be_fixed(at: str) -> None:
     assert engine.execute(node, tell) == before
 
 
-def test_runtime_info(world: World) -> None:
-    """The runtime info has the keys that mqadmin needs, with current values."""
+def test_runtime_info_has_the_keys_that_mqadmin_needs_with_current_values(world: World) -> None:
     world.topic("A")
     world.send("A")
     info = world.engine.execute(world.broker, GetBrokerRuntimeInfo())
@@ -451,7 +453,7 @@ def test_runtime_info(world: World) -> None:
     assert info.table["putMessageDistributeTime"].startswith("[<=0ms]:1 [0~10ms]:0 [10~50ms]:0 ")
 
 
-def test_a_group_can_be_forbidden_topics(world: World) -> None:
+def test_pulls_of_a_group_from_a_forbidden_topic_are_rejected(world: World) -> None:
     """A group's pulls by heartbeat subscription are rejected for forbidden topics; allowing one topic allows all.
 
     Deleting the group allows all topics as well.
@@ -478,7 +480,7 @@ def test_a_group_can_be_forbidden_topics(world: World) -> None:
     assert change("A", None)
 
 
-def test_all_offsets_and_the_slowest(world: World) -> None:
+def test_a_correction_offset_query_returns_the_slowest_offset_of_each_queue(world: World) -> None:
     """The slowest offset ignores offsets below the start of a queue; excluded groups lose their offsets."""
     world.topic("T", 2)
     for group, queue, offset in (("slow", 0, 2), ("quick", 0, 5), ("quick", 1, 4), ("gone", 0, 0)):
@@ -495,7 +497,7 @@ def test_all_offsets_and_the_slowest(world: World) -> None:
     assert ("gone", "T") not in world.ask(AllOffsetsResult, GetAllConsumerOffset()).offsets
 
 
-def test_the_name_server_forgets_its_own_changes_with_the_broker(world: World) -> None:
+def test_a_broker_that_registers_again_restores_only_its_own_routes(world: World) -> None:
     """A broker that registers again gets its own topics and permissions back; those of other brokers stay changed."""
     configs = [BrokerConfig(broker_name="a"), BrokerConfig(broker_name="b")]
     engine = Engine(brokers=configs)
@@ -517,8 +519,7 @@ def test_the_name_server_forgets_its_own_changes_with_the_broker(world: World) -
     assert perms("kept") == {"a": 6, "b": 4}
 
 
-def test_topics_deleted_in_the_name_server_one_after_the_other_are_all_gone(world: World) -> None:
-    """A second deletion in the name server does not restore the first deleted topic."""
+def test_a_second_deletion_in_the_name_server_does_not_restore_the_first_topic(world: World) -> None:
     ns = world.engine.name_server
     for topic in ("A", "B", "C"):
         world.topic(topic)
@@ -530,8 +531,7 @@ def test_topics_deleted_in_the_name_server_one_after_the_other_are_all_gone(worl
     assert isinstance(world.engine.execute(ns, GetRouteInfo("C")), RouteResult)
 
 
-def test_stats_show_how_far_a_group_has_pulled(world: World) -> None:
-    """The pull offset in the stats is at least the committed offset."""
+def test_the_pull_offset_in_consume_stats_is_at_least_the_committed_offset(world: World) -> None:
     world.topic("A", 2)
     world.engine.execute(world.broker, GetGroup("G"))
     for queue in (0, 1):
@@ -546,7 +546,9 @@ def test_stats_show_how_far_a_group_has_pulled(world: World) -> None:
 
 
 @pytest.mark.parametrize(("of_broker", "of_topic", "of_route"), [(6, 6, 6), (4, 6, 4), (2, 6, 2), (4, 2, 0), (6, 7, 7)])
-def test_a_route_has_the_permissions_of_broker_and_topic(of_broker: int, of_topic: int, of_route: int) -> None:
+def test_the_brokers_permission_restricts_topic_permissions_in_routes(
+    of_broker: int, of_topic: int, of_route: int
+) -> None:
     """A broker with full permission removes no bits from a topic's permission, not even other ones."""
     world = make_world(broker_permission=of_broker)
     world.topic("A", perm=of_topic)

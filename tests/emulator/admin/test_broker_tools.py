@@ -44,7 +44,7 @@ def _is_unknown(world: World, name: str | None, key: str | None) -> bool:
     return error.code == ResponseCode.SYSTEM_ERROR and "not exist" in str(error.remark)
 
 
-def test_counters_of_a_topic_and_its_groups(world: World) -> None:
+def test_broker_stats_count_sends_pulls_pops_and_send_backs(world: World) -> None:
     """Sends, pulls, pops and send-backs are counted by name and key; a name without a count is an error."""
     world.topic("A")
     for _ in range(3):
@@ -67,7 +67,7 @@ def test_counters_of_a_topic_and_its_groups(world: World) -> None:
         assert _is_unknown(world, name, None)
 
 
-def test_counters_go_with_what_they_count(world: World) -> None:
+def test_broker_stats_are_deleted_with_their_topic_and_group_and_at_a_restart(world: World) -> None:
     """Counters are deleted with their topic (including those of its groups), with their group, and at a restart."""
     for topic in ("A", "B", "C"):
         world.topic(topic)
@@ -86,7 +86,7 @@ def test_counters_go_with_what_they_count(world: World) -> None:
 
 
 @pytest.mark.parametrize(("each", "known_as"), [(False, "%LMQ%"), (True, "%LMQ%x")])
-def test_light_queues_are_counted_together_or_each(each: bool, known_as: str) -> None:
+def test_light_queues_are_counted_together_unless_lmq_stats_are_enabled(each: bool, known_as: str) -> None:
     """Light queues are counted together, or one by one with `enableLmqStats`."""
     world = make_world(enable_lmq=True, enable_multi_dispatch=True, enable_lmq_stats=each)
     world.topic("A")
@@ -97,7 +97,7 @@ def test_light_queues_are_counted_together_or_each(each: bool, known_as: str) ->
     assert _minute(world, "TOPIC_PUT_NUMS", "A") == (1, 1.0)
 
 
-def test_progress_of_all_groups(world: World) -> None:
+def test_consume_stats_of_all_groups_cover_topics_with_offsets(world: World) -> None:
     """The progress of all groups covers topics with offsets, but no deleted topics and no pull offsets.
 
     With `only_ordered` it omits unordered topics.
@@ -121,7 +121,7 @@ def test_progress_of_all_groups(world: World) -> None:
     assert [len(stats.offsets) for stats in told()["G"]] == [2]
 
 
-def test_the_rate_of_a_group_is_that_of_its_topics(world: World) -> None:
+def test_the_consume_tps_of_a_group_is_the_sum_over_its_topics(world: World) -> None:
     """The rate of a group is the sum over its topics, in messages per second of the last minute."""
     for topic in ("A", "B"):
         world.topic(topic)
@@ -134,7 +134,7 @@ def test_the_rate_of_a_group_is_that_of_its_topics(world: World) -> None:
     assert world.ask(ConsumeStatsResult, GetConsumeStats("G")).consume_tps == 0.0
 
 
-def test_queues_without_a_topic_are_cleaned(world: World) -> None:
+def test_a_cleanup_deletes_only_the_queues_of_deleted_topics(world: World) -> None:
     """A cleanup deletes the queues of deleted topics; other queues and system topics stay."""
     world.topic("A")
     world.topic("B")
@@ -145,8 +145,7 @@ def test_queues_without_a_topic_are_cleaned(world: World) -> None:
     assert {topic for topic, _ in world.broker.store.queues} == {"A"}
 
 
-def test_modes_of_requests(world: World) -> None:
-    """Message request modes are returned as set, in the order in which they were first set."""
+def test_message_request_modes_are_returned_in_the_order_first_set(world: World) -> None:
     world.topic("A")
     modes = [SetMessageRequestMode("A", "G", "POP", 4), SetMessageRequestMode("A", "H", "PULL", 0)]
     for mode in (*modes, modes[0]):
@@ -154,7 +153,7 @@ def test_modes_of_requests(world: World) -> None:
     assert world.ask(MessageRequestModesResult, GetAllMessageRequestMode()).modes == modes
 
 
-def test_limits_for_cold_messages(world: World) -> None:
+def test_numeric_cold_read_limits_are_kept_until_the_broker_stops(world: World) -> None:
     """Cold-read limits that are numbers are kept until the broker stops; other values are ignored."""
     world.ask(Done, UpdateColdDataFlowCtrConfig({"G": "5", "H": "many", "I": "-7", "J": "9"}))
     world.ask(Done, RemoveColdDataFlowCtrConfig("I"))
@@ -166,7 +165,7 @@ def test_limits_for_cold_messages(world: World) -> None:
     assert world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo()).thresholds == {}
 
 
-def test_reading_ahead_is_a_key(world: World) -> None:
+def test_set_commit_log_read_mode_changes_data_read_ahead_enable(world: World) -> None:
     """A request changes dataReadAheadEnable; an invalid mode is rejected and changes nothing."""
     world.ask(Done, SetCommitLogReadMode("1"))
     for mode in ("2", "", "x", None):
@@ -175,6 +174,6 @@ def test_reading_ahead_is_a_key(world: World) -> None:
 
 
 @pytest.mark.parametrize("types", ["", ";", "topics", " TOPICS;consumerOffsets;subscriptionGroups;"])
-def test_there_is_nothing_to_export(world: World, types: str) -> None:
+def test_a_config_export_succeeds_without_a_result(world: World, types: str) -> None:
     """An export succeeds without a result, because no table is in a database."""
     assert world.ask(Done, ExportConfigToJson(types)).remark == "export done."

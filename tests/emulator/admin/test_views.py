@@ -29,7 +29,7 @@ def found(world: World, begin: int, end: int) -> list[bytes]:
     return [decode(each).body for each in call.outcome.records] if isinstance(call.outcome, MessagesResult) else []
 
 
-def test_an_index_counts_seconds_from_its_first_message(world: World) -> None:
+def test_the_key_index_counts_whole_seconds_from_its_first_message(world: World) -> None:
     """Indexed times are whole seconds after the first message with a key, not seconds of the clock."""
     world.topic("A")
     world.advance(735)
@@ -45,7 +45,7 @@ def test_an_index_counts_seconds_from_its_first_message(world: World) -> None:
     assert found(world, first + 2001, first + 9000) == []
 
 
-def test_messages_are_indexed_by_what_holds_when_they_are_stored(world: World) -> None:
+def test_messages_stored_while_the_index_is_disabled_are_not_found_by_key(world: World) -> None:
     """Messages stored while messageIndexEnable=false are not found by key; all others are."""
     world.topic("A")
     world.send("A", b"before", KEYS="k")
@@ -58,8 +58,7 @@ def test_messages_are_indexed_by_what_holds_when_they_are_stored(world: World) -
     assert decode(by_place.records[0]).body == b"meanwhile"
 
 
-def test_nothing_is_found_without_an_index() -> None:
-    """Without an index no message is found, neither by key nor by unique key."""
+def test_without_the_index_no_message_is_found_by_key_or_unique_key() -> None:
     world = make_world(message_index_enable=False)
     world.topic("A")
     world.send("A", KEYS="k", UNIQ_KEY="u")
@@ -68,7 +67,7 @@ def test_nothing_is_found_without_an_index() -> None:
     assert refused(call).code == ResponseCode.QUERY_NOT_FOUND
 
 
-def looked_into(world: World) -> str:
+def queue_query_outcome(world: World) -> str:
     """Return the error code of a query of queue 0 of `A`, or its remark."""
     call = world.engine.submit(world.broker, QueryConsumeQueue("A", 0, 0, 10, None))
     if isinstance(call.outcome, QueryConsumeQueueResult):
@@ -88,27 +87,29 @@ def looked_into(world: World) -> str:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Operation) else None,
 )
-def test_a_question_makes_a_queue(world: World, operation: Operation, makes_it: bool) -> None:
+def test_a_query_that_reads_a_queue_creates_it(world: World, operation: Operation, makes_it: bool) -> None:
     """A request that reads a queue creates it, one for its maximum offset does not; its topic's deletion deletes it."""
     world.topic("A")
-    assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
+    assert queue_query_outcome(world) == ResponseCode.SYSTEM_ERROR.name
     world.engine.submit(world.broker, operation)
-    assert looked_into(world) == ("Index 0 of 0@A is not exist!" if makes_it else ResponseCode.SYSTEM_ERROR.name)
-    world.engine.execute(world.broker, DeleteTopic("A"))
-    assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
+    assert queue_query_outcome(world) == (
+        "Index 0 of 0@A is not exist!" if makes_it else ResponseCode.SYSTEM_ERROR.name
+    )
+    world.engine.ask(world.broker, DeleteTopic("A"))
+    assert queue_query_outcome(world) == ResponseCode.SYSTEM_ERROR.name
 
 
-def test_a_read_makes_a_queue(world: World) -> None:
+def test_a_pull_or_pop_creates_the_queue_that_it_reads(world: World) -> None:
     """A pull and a pop create the queue that they read; a crash deletes it."""
     for read in (world.pull, world.popped):
         world.topic("A")
         read("A")
-        assert looked_into(world) == "Index 0 of 0@A is not exist!"
+        assert queue_query_outcome(world) == "Index 0 of 0@A is not exist!"
         world.broker.crash()
-        assert looked_into(world) == ResponseCode.SYSTEM_ERROR.name
+        assert queue_query_outcome(world) == ResponseCode.SYSTEM_ERROR.name
 
 
-def flagged(world: World, flag: int) -> int:
+def send_flagged(world: World, flag: int) -> int:
     """Send a message with a flag; return the physical offset of the flag in its record."""
     if world.broker.topics.find("A") is None:
         world.topic("A")
@@ -116,32 +117,31 @@ def flagged(world: World, flag: int) -> int:
     return world.ask(SendResult, operation).physical_offset + 16
 
 
-def looked_at(world: World, operation: Operation) -> str | None:
+def refusal_of(world: World, operation: Operation) -> str | None:
     return refused(world.engine.submit(world.broker, operation)).remark
 
 
 @pytest.mark.parametrize("size", [20, 1, 0])
-def test_a_number_inside_a_record_is_taken_for_a_size(world: World, size: int) -> None:
+def test_a_view_of_an_offset_inside_a_record_takes_the_number_there_as_size(world: World, size: int) -> None:
     """A view of an offset inside a record returns as many bytes as the number there says."""
-    place = flagged(world, size)
+    place = send_flagged(world, size)
     [found] = world.ask(MessagesResult, ViewMessage(place)).records
     assert found == world.broker.store.log.read(place, size)
-    assert looked_at(world, SendMessageBack("G", place, 1)) == f"look message by offset failed, {place}"
+    assert refusal_of(world, SendMessageBack("G", place, 1)) == f"look message by offset failed, {place}"
 
 
-def test_a_number_that_is_too_large_is_no_size(world: World) -> None:
+def test_a_view_fails_if_the_size_at_its_offset_exceeds_the_log(world: World) -> None:
     """A view fails if the number at its offset exceeds the rest of the log, or if the log ends within the number."""
-    place = flagged(world, 1 << 30)
-    assert looked_at(world, ViewMessage(place)) == f"can not find message by the offset, {place}"
+    place = send_flagged(world, 1 << 30)
+    assert refusal_of(world, ViewMessage(place)) == f"can not find message by the offset, {place}"
     end = world.broker.store.log.max_offset
-    assert looked_at(world, ViewMessage(end - 2)) == f"can not find message by the offset, {end - 2}"
+    assert refusal_of(world, ViewMessage(end - 2)) == f"can not find message by the offset, {end - 2}"
 
 
-def test_a_negative_number_is_no_size(world: World) -> None:
-    """A negative number at the offset fails every request that reads a message there."""
-    place = flagged(world, -5)
+def test_a_negative_size_at_the_offset_fails_every_request_that_reads_there(world: World) -> None:
+    place = send_flagged(world, -5)
     thrown = "java.lang.IllegalArgumentException: newLimit < 0: (-5 < 0)"
     text = f"{thrown}, java.base/java.nio.Buffer.createLimitException(Buffer.java:395)"
-    assert looked_at(world, ViewMessage(place)) == text
-    assert looked_at(world, SendMessageBack("G", place, 1)) == text
-    assert looked_at(world, EndTransaction("PG", 0, place, 8, False, "id")) == text
+    assert refusal_of(world, ViewMessage(place)) == text
+    assert refusal_of(world, SendMessageBack("G", place, 1)) == text
+    assert refusal_of(world, EndTransaction("PG", 0, place, 8, False, "id")) == text

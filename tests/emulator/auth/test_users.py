@@ -72,7 +72,9 @@ def access(world: World) -> AccessControl:
     return world.broker.access
 
 
-def denied(world: World, username: str | None, *, password: str = "secret", content: bytes = b"text") -> str | None:
+def authentication_error(
+    world: World, username: str | None, *, password: str = "secret", content: bytes = b"text"
+) -> str | None:
     """Return the error of an authentication; None if it succeeds."""
     signer = User(username or "", password, UserType.NORMAL, UserStatus.ENABLE)
     try:
@@ -82,7 +84,7 @@ def denied(world: World, username: str | None, *, password: str = "secret", cont
     return None
 
 
-def may_not(world: World, username: str | None, topic: str, action: Action = Action.PUB) -> str | None:
+def authorization_error(world: World, username: str | None, topic: str, action: Action = Action.PUB) -> str | None:
     """Return the error of an authorization; None if it succeeds."""
     try:
         access(world).authorize(ASKING, username, [RequiredRight(topic_resource(topic), (action,))])
@@ -111,13 +113,15 @@ def may_not(world: World, username: str | None, topic: str, action: Action = Act
         ),
     ],
 )
-def test_nobody_keeps_users(world: World, operation: Operation, code: ResponseCode) -> None:
+def test_user_requests_without_a_metadata_provider_are_rejected(
+    world: World, operation: Operation, code: ResponseCode
+) -> None:
     """Without a metadata provider every user request is rejected, after the checks of the request itself."""
     assert refused(world.engine.submit(world.broker, operation)).code is code
 
 
 @pytest.mark.parametrize("over", ["restart", "crash", "stop"])
-def test_users_and_rights_outlive_a_broker(over: str) -> None:
+def test_users_and_rights_survive_a_restart_a_crash_and_a_stop(over: str) -> None:
     """Users and rights survive a restart, a crash and a stop; a deleted initial user is created again."""
     world = make_world(**GUARDED)
     world.ask(Done, CreateUser("ann", UserInfo("secret", "Normal")))
@@ -138,7 +142,7 @@ def test_users_and_rights_outlive_a_broker(over: str) -> None:
     assert before.policies == [PolicyInfo("Custom", [ENTRY])]
 
 
-def test_users_without_rights_are_kept_alone() -> None:
+def test_with_only_a_user_provider_users_are_stored_but_no_rights() -> None:
     """With only a user provider users are stored but no rights; a deletion succeeds and returns an error."""
     world = make_world(authentication_metadata_provider=KEEPING["authentication_metadata_provider"])
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
@@ -148,8 +152,7 @@ def test_users_without_rights_are_kept_alone() -> None:
     assert world.ask(UserResult, GetUser("ann")).info is None
 
 
-def test_lists_have_filters() -> None:
-    """Lists can be filtered by user name, subject and resource."""
+def test_user_and_acl_lists_are_filtered_by_name_subject_and_resource() -> None:
     world = make_world(**KEEPING)
     for name in ("bob", "ann"):
         world.ask(Done, CreateUser(name, UserInfo("secret", None)))
@@ -161,64 +164,67 @@ def test_lists_have_filters() -> None:
     assert world.ask(AclsResult, ListAcls("User:a", None)) == AclsResult({})
 
 
-def test_who_signs() -> None:
+def test_authentication_needs_an_enabled_user_and_a_valid_signature() -> None:
     """Authentication needs a known, enabled user, the right password, and a signature over the sent content."""
     world = make_world(**GUARDED)
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
-    assert denied(world, "ann") is None
-    assert denied(world, "root", password="root-secret") is None
-    assert denied(world, "ann", password="other") == "16: check signature failed."
-    assert denied(world, "bob") == "16: User:bob is not found."
+    assert authentication_error(world, "ann") is None
+    assert authentication_error(world, "root", password="root-secret") is None
+    assert authentication_error(world, "ann", password="other") == "16: check signature failed."
+    assert authentication_error(world, "bob") == "16: User:bob is not found."
     world.ask(Done, CreateUser("half", UserInfo("\ud83d", None)))
-    assert denied(world, "half", password="?") is None
-    assert denied(world, "") == denied(world, None) == "16: username cannot be null."
+    assert authentication_error(world, "half", password="?") is None
+    assert authentication_error(world, "") == authentication_error(world, None) == "16: username cannot be null."
     world.ask(Done, UpdateUser("ann", UserInfo(None, None, "disable")))
-    assert denied(world, "ann") == "16: User:ann is disabled."
+    assert authentication_error(world, "ann") == "16: User:ann is disabled."
 
 
-def test_without_a_provider_nobody_is_known() -> None:
+def test_without_a_metadata_provider_no_user_is_known() -> None:
     """Without a provider no user is known, neither for authentication nor for authorization."""
     world = make_world(authentication_enabled=True, authorization_enabled=True)
     why = "The authenticationMetadataProvider is not configured"
-    assert denied(world, "ann") == f"16: {why}"
-    assert may_not(world, "ann", "orders") == why
+    assert authentication_error(world, "ann") == f"16: {why}"
+    assert authorization_error(world, "ann", "orders") == why
     keep = KEEPING["authentication_metadata_provider"]
     world = make_world(authorization_enabled=True, authentication_metadata_provider=keep)
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
-    assert may_not(world, "ann", "orders") == "The authorizationMetadataProvider is not configured"
-    assert may_not(world, "bob", "orders") == "User:bob not found."
-    assert may_not(world, None, "orders") == "Authorization failed. Please verify your access rights and try again."
+    assert authorization_error(world, "ann", "orders") == "The authorizationMetadataProvider is not configured"
+    assert authorization_error(world, "bob", "orders") == "User:bob not found."
+    assert (
+        authorization_error(world, None, "orders")
+        == "Authorization failed. Please verify your access rights and try again."
+    )
 
 
-def test_what_a_user_may_do() -> None:
+def test_authorization_follows_acl_entries_and_allows_super_users_everything() -> None:
     """A user may do what an entry allows, a super user everything."""
     world = make_world(**GUARDED)
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
     lacks = "User:ann has no permission to access Topic:{} from 127.0.0.1, {}."
-    assert may_not(world, "ann", "orders") == lacks.format("orders", "no matched policies")
-    world.ask(Done, put("User:ann", PolicyEntryInfo("Topic:order*", ["Pub"], [], "Allow")))
-    assert may_not(world, "ann", "orders") is None
-    assert may_not(world, "ann", "orders", Action.SUB) == lacks.format("orders", "no matched policies")
-    world.ask(Done, put("User:ann", PolicyEntryInfo("Topic:orders", ["All"], ["127.0.0.0/8"], "Deny")))
-    assert may_not(world, "ann", "orders") == lacks.format("orders", "the decision is deny")
-    assert may_not(world, "ann", "order") is None
-    assert may_not(world, "root", "orders") is None
+    assert authorization_error(world, "ann", "orders") == lacks.format("orders", "no matched policies")
+    world.ask(Done, put("User:ann", PolicyEntry("Topic:order*", ["Pub"], [], "Allow")))
+    assert authorization_error(world, "ann", "orders") is None
+    assert authorization_error(world, "ann", "orders", Action.SUB) == lacks.format("orders", "no matched policies")
+    world.ask(Done, put("User:ann", PolicyEntry("Topic:orders", ["All"], ["127.0.0.0/8"], "Deny")))
+    assert authorization_error(world, "ann", "orders") == lacks.format("orders", "the decision is deny")
+    assert authorization_error(world, "ann", "order") is None
+    assert authorization_error(world, "root", "orders") is None
 
 
-def test_a_strategy_remembers_for_a_while() -> None:
+def test_the_stateful_strategy_caches_a_decision_for_60_s() -> None:
     """The stateful strategy caches a decision by connection and user for 60 s of engine time; a start clears it."""
     strategy = f"{PACKAGE}.authentication.strategy.StatefulAuthenticationStrategy"
     world = make_world(**GUARDED, authentication_strategy=strategy)
-    assert denied(world, "ann") == "16: User:ann is not found."
+    assert authentication_error(world, "ann") == "16: User:ann is not found."
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
-    assert denied(world, "ann") == "16: User:ann is not found."
+    assert authentication_error(world, "ann") == "16: User:ann is not found."
     world.advance(59_999)
-    assert denied(world, "ann") == "16: User:ann is not found."
+    assert authentication_error(world, "ann") == "16: User:ann is not found."
     world.advance(1)
-    assert denied(world, "ann") is None
-    assert denied(world, "ann", password="other") is None
+    assert authentication_error(world, "ann") is None
+    assert authentication_error(world, "ann", password="other") is None
     world.engine.restart()
-    assert denied(world, "ann", password="other") == "16: check signature failed."
+    assert authentication_error(world, "ann", password="other") == "16: check signature failed."
 
 
 @pytest.mark.parametrize(
@@ -236,14 +242,14 @@ def test_a_strategy_remembers_for_a_while() -> None:
         ),
     ],
 )
-def test_a_first_user_that_cannot_be_made(keys: dict[str, str], says: str) -> None:
+def test_a_broker_with_an_invalid_initial_user_does_not_start(keys: dict[str, str], says: str) -> None:
     """A broker with an invalid initial user does not start, and the error names a valid form."""
     with pytest.raises(ConfigError, match=r".*") as wrong:
         make_world(**{**KEEPING, **keys})
     assert says in str(wrong.value)
 
 
-def test_the_proxy_s_own_user_is_made_beside_the_first() -> None:
+def test_the_proxys_own_user_is_created_beside_the_initial_user() -> None:
     """The proxy's own user, which signs its requests to the broker, is created beside the initial user."""
     inner = '{"accessKey": "proxy", "secretKey": "proxy-secret"}'
     world = make_world(**GUARDED, inner_client_authentication_credentials=inner)
@@ -251,8 +257,7 @@ def test_the_proxy_s_own_user_is_made_beside_the_first() -> None:
 
 
 @pytest.mark.parametrize("key", ["*", "Topic:orders", "Topic:*", "Group:shop*", "Cluster:c", "Namespace:", "Unknown:x"])
-def test_resources_are_written_as_they_are_read(key: str) -> None:
-    """A resource key parses to a resource with the same key."""
+def test_a_resource_key_parses_to_a_resource_with_the_same_key(key: str) -> None:
     found = Resource.parse(key)
     assert found is not None
     assert found.key == key
@@ -260,11 +265,11 @@ def test_resources_are_written_as_they_are_read(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", [None, "", " ", "orders", "Queue:orders", ":orders"])
-def test_what_is_no_resource(key: str | None) -> None:
+def test_an_invalid_resource_key_parses_to_none(key: str | None) -> None:
     assert Resource.parse(key) is None
 
 
-def test_any_of_the_sources_is_enough() -> None:
+def test_an_acl_entry_matches_if_one_of_its_sources_does() -> None:
     """An entry matches if one of its sources (address or range) does; without sources it matches every address."""
     orders, other = topic_resource("orders"), topic_resource("other")
     for sources, fits in (
@@ -281,7 +286,7 @@ def test_any_of_the_sources_is_enough() -> None:
     ("order", "first"),
     [("abc", "a"), ("cba", "a"), ("bca", "a"), ("cab", "a"), ("acb", "a"), ("bac", "a"), ("dcba", "a"), ("cdba", "a")],
 )
-def test_the_entry_with_the_shortest_prefix_comes_first(order: str, first: str) -> None:
+def test_the_acl_entry_with_the_shortest_prefix_comes_first(order: str, first: str) -> None:
     """The entry with the shortest prefix comes first, in any order of the entries a, ab, abc, abcd."""
     prefixes = {letter: "abcd"[: number + 1] for number, letter in enumerate("abcd")}
     entries = [
@@ -306,10 +311,9 @@ def test_the_entry_with_the_shortest_prefix_comes_first(order: str, first: str) 
         ("1.2.3.4", "0.0.0.0/0", True),
     ],
 )
-def test_a_range_begins_and_ends_with_addresses_of_it(address: str, source: str, within: bool) -> None:
-    """A range includes its first and its last address."""
-    entry = PolicyEntry(topic_resource("T"), (Action.PUB,), (source,), Decision.ALLOW)
-    assert entry.matches(topic_resource("T"), [Action.PUB], address) is within
+def test_an_address_range_includes_its_first_and_its_last_address(address: str, source: str, within: bool) -> None:
+    entry = Entry(topic_resource("T"), (Action.PUB,), (source,), Decision.ALLOW)
+    assert entry.fits(topic_resource("T"), [Action.PUB], address) is within
 
 
 def rights(**kinds: str) -> Acl:
@@ -334,19 +338,18 @@ def rights(**kinds: str) -> Acl:
         ("DEFAULT", "b", {"CUSTOM": "abc", "DEFAULT": "a"}),
     ],
 )
-def test_a_right_is_taken_from_one_policy(kind: str, topic: str, left: dict[str, str]) -> None:
+def test_removing_a_right_changes_only_its_own_policy(kind: str, topic: str, left: dict[str, str]) -> None:
     """Removing a right changes only its own policy, and deletes a policy that has no entries left."""
     before = rights(CUSTOM="abc", DEFAULT="a")
     assert before.without_entry(PolicyType[kind], topic_resource(topic)) == rights(**left)
 
 
-def test_a_right_is_taken_from_a_policy_that_is_not_there() -> None:
-    """Removing a right from a missing policy changes nothing."""
-    assert rights(CUSTOM="a").without_entry(PolicyType.DEFAULT, topic_resource("a")) == rights(CUSTOM="a")
+def test_removing_a_right_from_a_missing_policy_changes_nothing() -> None:
+    assert rights(CUSTOM="a").without(PolicyType.DEFAULT, topic_resource("a")) == rights(CUSTOM="a")
 
 
 @pytest.mark.parametrize("subject", [None, "", "alice", "Group:alice"])
-def test_rights_of_no_user_are_refused_like_rights_of_nowhere(subject: str | None) -> None:
+def test_rights_of_a_subject_that_is_not_a_user_are_rejected_first(subject: str | None) -> None:
     """Rights of a subject that is not a user are rejected first, with the text of upstream's failed lookup."""
     world = make_world(**KEEPING)
     call = world.engine.submit(world.broker, PutAcl(None, subject, []))
@@ -355,7 +358,7 @@ def test_rights_of_no_user_are_refused_like_rights_of_nowhere(subject: str | Non
     assert "policies is empty" in (refused(known).remark or "")
 
 
-def test_a_super_user_is_changed_by_super_users_alone() -> None:
+def test_only_super_users_can_change_a_super_user() -> None:
     """With authentication enabled only super users can change a super user; the signer's name is looked up."""
     world = make_world(**GUARDED)
     for name, kind in (("other", "Super"), ("ann", "Normal")):

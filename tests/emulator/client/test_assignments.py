@@ -34,7 +34,7 @@ def shares(world: World, clients: list[str], strategy: str) -> dict[str, list[in
 
 @settings(max_examples=120, deadline=None, derandomize=True)
 @given(queues=st.integers(1, 17), clients=NAMES, strategy=STRATEGIES)
-def test_each_queue_has_one_owner(queues: int, clients: list[str], strategy: str) -> None:
+def test_each_queue_is_assigned_to_exactly_one_client(queues: int, clients: list[str], strategy: str) -> None:
     """Every queue belongs to exactly one client, and numbers of queues differ by at most one."""
     owned = shares(joined(queues, clients), clients, strategy)
 
@@ -46,8 +46,7 @@ def test_each_queue_has_one_owner(queues: int, clients: list[str], strategy: str
 
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(queues=st.integers(1, 17), clients=NAMES)
-def test_shares_lie_together_or_apart(queues: int, clients: list[str]) -> None:
-    """AVG assigns consecutive queues; AVG_BY_CIRCLE assigns every nth queue of n clients."""
+def test_avg_shares_are_consecutive_and_avg_by_circle_shares_every_nth_queue(queues: int, clients: list[str]) -> None:
     world = joined(queues, clients)
 
     blocks = shares(world, clients, "AVG")
@@ -60,7 +59,9 @@ def test_shares_lie_together_or_apart(queues: int, clients: list[str]) -> None:
 
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(queues=st.integers(1, 17), clients=NAMES, strategy=STRATEGIES, data=st.data())
-def test_it_does_not_matter_who_came_first(queues: int, clients: list[str], strategy: str, data: st.DataObject) -> None:
+def test_assignments_do_not_depend_on_the_order_of_joining(
+    queues: int, clients: list[str], strategy: str, data: st.DataObject
+) -> None:
     """The same clients get the same queues in whatever order they join and query, also repeatedly."""
     asking = data.draw(st.permutations(clients))
     later = joined(queues, data.draw(st.permutations(clients)))
@@ -73,7 +74,9 @@ def test_it_does_not_matter_who_came_first(queues: int, clients: list[str], stra
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(queues=st.integers(1, 17), clients=NAMES, strategy=STRATEGIES, data=st.data())
-def test_who_leaves_gives_its_queues_away(queues: int, clients: list[str], strategy: str, data: st.DataObject) -> None:
+def test_queues_of_a_client_that_left_are_assigned_to_the_others(
+    queues: int, clients: list[str], strategy: str, data: st.DataObject
+) -> None:
     """After a client leaves, the others have the queues they would have without it; an unknown client has none."""
     gone = data.draw(st.sampled_from(clients))
     staying = [client for client in clients if client != gone]

@@ -34,7 +34,7 @@ def reset(world: World, timestamp: int, *, force: bool = True, topic: str = "T",
     return world.engine.submit(world.broker, ResetOffset(group, topic, timestamp, force=force))
 
 
-def test_consumers_are_told(world: World) -> None:
+def test_a_client_side_reset_is_pushed_to_consumers_for_all_queues(world: World) -> None:
     """A reset is pushed to consumers for all queues, and the committed offsets stay."""
     channel = consumer(world)
     call = reset(world, 0)
@@ -44,7 +44,9 @@ def test_consumers_are_told(world: World) -> None:
 
 
 @pytest.mark.parametrize(("timestamp", "force", "offset"), [(-1, False, 2), (-1, True, 3), (0, False, 0), (0, True, 0)])
-def test_only_force_goes_on(world: World, timestamp: int, force: bool, offset: int) -> None:
+def test_only_a_forced_client_side_reset_moves_an_offset_forward(
+    world: World, timestamp: int, force: bool, offset: int
+) -> None:
     """Only a forced reset moves an offset forward; backward works without force."""
     consumer(world)
     outcome = reset(world, timestamp, force=force).outcome
@@ -52,7 +54,7 @@ def test_only_force_goes_on(world: World, timestamp: int, force: bool, offset: i
     assert outcome.offsets == {0: offset, 1: offset}
 
 
-def test_what_cannot_be(world: World) -> None:
+def test_an_invalid_client_side_reset_is_rejected_and_not_pushed(world: World) -> None:
     """Invalid resets are rejected in this order, and none is pushed."""
     assert refused(reset(world, 0, topic="U")).code is ResponseCode.TOPIC_NOT_EXIST
     assert refused(reset(world, 0, group="H")).remark == "THe consumer group <H> not exist"

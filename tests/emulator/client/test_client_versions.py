@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.client.client_versions import VERSION_3_0_7, VERS
         ("", None),
     ],
 )
-def test_a_version_has_a_number(name: str, number: int | None) -> None:
+def test_a_version_name_has_the_number_of_upstream(name: str, number: int | None) -> None:
     """Version names have the numbers seen on 5.3.3; V3_3_0 was never counted."""
     assert version_number(name) == number
     if number is not None:

@@ -27,7 +27,7 @@ from rocketmq_testkit.emulator.operations.groups import (
 )
 
 
-def told(world: World, client: str) -> int:
+def take_notifications(world: World, client: str) -> int:
     """Return the number of notifications that a client got since the last call."""
     effects = world.channels[client].effects
     count = len(effects)
@@ -42,43 +42,43 @@ def leave(world: World, client: str) -> None:
     world.engine.submit(world.broker, ChannelClosed(), channel)
 
 
-def test_members_are_told_of_joins_and_leaves(world: World) -> None:
+def test_members_are_notified_of_joins_new_topics_and_leaves(world: World) -> None:
     """Every member, also a joining one, is notified of a new member, a new topic, a leave and a lost connection."""
     world.heartbeat("a", topics={"T": "*"})
-    assert told(world, "a") == 1
+    assert take_notifications(world, "a") == 1
     world.heartbeat("b", topics={"T": "*"})
-    assert (told(world, "a"), told(world, "b")) == (1, 1)
+    assert (take_notifications(world, "a"), take_notifications(world, "b")) == (1, 1)
     world.heartbeat("b", topics={"T": "*"})
     world.heartbeat("b", topics={"T": "x"}, version=2)
-    assert (told(world, "a"), told(world, "b")) == (0, 0)
+    assert (take_notifications(world, "a"), take_notifications(world, "b")) == (0, 0)
     world.heartbeat("b", topics={"T": "x", "U": "*"}, version=3)
-    assert (told(world, "a"), told(world, "b")) == (1, 1)
+    assert (take_notifications(world, "a"), take_notifications(world, "b")) == (1, 1)
     world.engine.submit(world.broker, UnregisterClient("b", None, "G"), world.channels["b"])
-    assert (told(world, "a"), told(world, "b")) == (1, 0)
+    assert (take_notifications(world, "a"), take_notifications(world, "b")) == (1, 0)
     world.heartbeat("b", topics={"T": "*"})
-    assert told(world, "a") == 1
+    assert take_notifications(world, "a") == 1
     leave(world, "b")
-    assert told(world, "a") == 1
+    assert take_notifications(world, "a") == 1
 
 
-def test_broadcasting_groups_are_not_told(world: World) -> None:
+def test_members_of_a_broadcasting_group_are_not_notified(world: World) -> None:
     """A broadcasting group does not share queues, so no member is notified."""
     for client in "ab":
         world.heartbeat(client, topics={"T": "*"}, model="BROADCASTING")
-    assert told(world, "a") == 0
+    assert take_notifications(world, "a") == 0
 
 
-def test_the_groups_own_switch(world: World) -> None:
+def test_with_notify_consumer_ids_changed_off_a_join_notifies_no_member(world: World) -> None:
     """With notifyConsumerIdsChangedEnable off a join notifies no member, a closed connection does (observed)."""
     world.engine.execute(world.broker, CreateGroup(GroupConfig("G", notify_consumer_ids_changed_enable=False)))
     for client in "ab":
         world.heartbeat(client, topics={"T": "*"})
-    assert told(world, "a") == 0
+    assert take_notifications(world, "a") == 0
     leave(world, "b")
-    assert told(world, "a") == 1
+    assert take_notifications(world, "a") == 1
 
 
-def test_consumer_list(world: World) -> None:
+def test_the_consumer_list_has_client_ids_in_joining_order(world: World) -> None:
     """The consumer list has client ids in joining order; an empty group is an error."""
     with pytest.raises(EngineError, match="no consumer for this group, G"):
         world.engine.execute(world.broker, GetConsumerListByGroup("G"))
@@ -88,7 +88,7 @@ def test_consumer_list(world: World) -> None:
     assert listed == ConsumerListResult(["b", "a", "c"])
 
 
-def test_a_silent_client_is_forgotten_after_two_minutes(world: World) -> None:
+def test_a_client_without_heartbeats_is_removed_after_two_minutes(world: World) -> None:
     """A client without heartbeats for 120 s is removed at the next 10 s scan; others stay."""
     world.heartbeat("silent", topics={"T": "*"})
     world.heartbeat("alive", topics={"T": "*"})
@@ -103,7 +103,7 @@ def test_a_silent_client_is_forgotten_after_two_minutes(world: World) -> None:
     assert world.engine.scheduler.next_deadline_ms() is None
 
 
-def test_heartbeats_create_group_and_retry_topic(world: World) -> None:
+def test_the_first_heartbeat_creates_the_group_and_its_retry_topic(world: World) -> None:
     """The first heartbeat creates the group and %RETRY%group with one queue."""
     world.heartbeat("a", topics={"T": "*"})
     assert world.broker.groups.find("G") is not None
@@ -115,7 +115,7 @@ def test_heartbeats_create_group_and_retry_topic(world: World) -> None:
     assert closed.broker.groups.find("G") is None
 
 
-def test_heartbeat_v2(world: World) -> None:
+def test_a_v2_heartbeat_returns_changed_only_if_its_fingerprint_differs(world: World) -> None:
     """A V1 heartbeat always returns changed, V2 if the fingerprint differs; V2 may omit subscriptions."""
 
     def beat(fingerprint: int, *, without_sub: bool = False) -> bool:
@@ -128,7 +128,7 @@ def test_heartbeat_v2(world: World) -> None:
     assert "T" in world.broker.clients.consumers["G"].subscriptions
 
 
-def test_the_last_heartbeat_wins(world: World) -> None:
+def test_a_heartbeat_with_fewer_topics_removes_them_from_the_group(world: World) -> None:
     """A member that subscribes to fewer topics removes them from the whole group."""
     world.topic("T")
     world.topic("U")
@@ -139,7 +139,7 @@ def test_the_last_heartbeat_wins(world: World) -> None:
     assert refused.code == 24
 
 
-def test_queue_locks(world: World) -> None:
+def test_a_queue_lock_is_held_for_60_s_and_released_only_by_its_owner(world: World) -> None:
     """A client holds a queue lock for 60 s after its last renewal; only the owner can release it."""
     queue = MessageQueue("T", "broker-a", 0)
 
@@ -165,7 +165,7 @@ def assigned(world: World, client: str, strategy: str = "AVG", model: str = "CLU
     return None if result.assignments is None else [item.queue.queue_id for item in result.assignments]
 
 
-def test_assignments_in_pull_mode(world: World) -> None:
+def test_avg_assigns_consecutive_queues_and_avg_by_circle_every_nth(world: World) -> None:
     """AVG assigns consecutive queues, AVG_BY_CIRCLE every nth; each queue has one owner."""
     world.topic("T", 8)
     for client in "abc":
@@ -177,7 +177,7 @@ def test_assignments_in_pull_mode(world: World) -> None:
     assert assigned(world, "stranger") == []
 
 
-def test_assignments_in_pop_mode(world: World) -> None:
+def test_pop_mode_shares_queues_with_all_or_with_the_next_client(world: World) -> None:
     """In POP mode sharing with all clients gives queue -1; sharing with the next client adds its queues."""
     world.topic("T", 4)
     for client in "abcd":
@@ -188,7 +188,7 @@ def test_assignments_in_pop_mode(world: World) -> None:
     assert [assigned(world, client) for client in "abcd"] == [[0, 1], [1, 2], [2, 3], [3, 0]]
 
 
-def test_producer_channels_take_turns(world: World) -> None:
+def test_available_producer_channels_rotate_and_skip_disconnected_ones(world: World) -> None:
     """Transaction checks rotate among the producers of a group; a disconnected one is skipped."""
     for client in ("p", "q"):
         world.heartbeat(client, "other")
@@ -202,7 +202,7 @@ def test_producer_channels_take_turns(world: World) -> None:
     assert clients.next_producer_channel("nobody") is None
 
 
-def test_a_lock_of_nobody_runs_out_in_a_jump(world: World) -> None:
+def test_a_lock_of_a_client_that_left_expires_in_a_clock_jump(world: World) -> None:
     """A lock of a client that left, or never joined the group, expires in a clock jump."""
     queue = MessageQueue("T", "broker-a", 0)
     world.engine.execute(world.broker, LockBatchMq("G", "gone", [queue]))
@@ -212,7 +212,7 @@ def test_a_lock_of_nobody_runs_out_in_a_jump(world: World) -> None:
     assert world.engine.execute(world.broker, LockBatchMq("G", "b", [queue])) == LockBatchResult([queue])
 
 
-def test_a_jump_of_the_clock_is_not_held_against_clients(world: World) -> None:
+def test_an_excused_clock_jump_expires_no_registration_or_lock(world: World) -> None:
     """An excused clock jump expires no registration or lock; silence after it counts as usual."""
     queue = MessageQueue("T", "broker-a", 0)
     world.heartbeat("a", topics={"T": "*"})
@@ -227,7 +227,7 @@ def test_a_jump_of_the_clock_is_not_held_against_clients(world: World) -> None:
     assert world.broker.clients.consumers == {}
 
 
-def test_a_producer_that_is_connected_is_found_among_many_that_are_not(world: World) -> None:
+def test_a_connected_producer_is_found_among_disconnected_ones(world: World) -> None:
     """A connected producer is found among disconnected ones: three attempts in rotation, then all of them."""
     channels = [DirectChannel(f"p{number}") for number in range(5)]
     for channel in channels:
@@ -241,7 +241,7 @@ def test_a_producer_that_is_connected_is_found_among_many_that_are_not(world: Wo
     assert clients.next_producer_channel("PG") is None
 
 
-def test_a_silent_client_is_forgotten_at_the_first_scan_after_its_timeout(world: World) -> None:
+def test_a_silent_client_is_removed_at_the_first_scan_after_its_timeout(world: World) -> None:
     """A client is removed at the first scan after its timeout; a scan exactly at 120 s keeps it."""
     world.heartbeat("c")
     world.advance(120_000)

@@ -8,28 +8,28 @@ from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 EXPIRED_MS = 600_000
 
 
-def wanted(world: World, topic: str = "A") -> str | None:
+def subscribed_expression(world: World, topic: str = "A") -> str | None:
     """Return the expression of group G's subscription."""
     found = world.broker.clients.subscription("G", topic)
     return None if found is None else found.sub_string
 
 
-def test_it_is_forgotten_after_ten_minutes(world: World) -> None:
+def test_a_compensated_subscription_expires_after_ten_minutes(world: World) -> None:
     """A compensated subscription expires at the first scan after ten minutes; a later request restores it."""
     world.topic("A")
     world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))
     world.pop("A", expression="x")
-    assert wanted(world) == "x"
+    assert subscribed_expression(world) == "x"
     world.advance(EXPIRED_MS)
-    assert wanted(world) == "x"
+    assert subscribed_expression(world) == "x"
     world.advance(SCAN_PERIOD_MS)
-    assert wanted(world) is None
+    assert subscribed_expression(world) is None
     world.pop("A", expression="y")
-    assert wanted(world) == "y"
-    assert wanted(world, "%RETRY%G_A") == "*"
+    assert subscribed_expression(world) == "y"
+    assert subscribed_expression(world, "%RETRY%G_A") == "*"
 
 
-def test_each_request_renews_it(world: World) -> None:
+def test_each_request_renews_the_compensated_subscriptions(world: World) -> None:
     """Each request renews the subscriptions of topic and retry topic; their version is the time of the last one."""
     world.topic("A")
     world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))
@@ -43,22 +43,22 @@ def test_each_request_renews_it(world: World) -> None:
         assert found is not None
         assert found.sub_version == asked
     world.advance(SCAN_PERIOD_MS)
-    assert wanted(world) is None
-    assert wanted(world, "%RETRY%G_A") is None
+    assert subscribed_expression(world) is None
+    assert subscribed_expression(world, "%RETRY%G_A") is None
 
 
-def test_an_expression_stands_that_nobody_can_compile(world: World) -> None:
+def test_a_compensated_subscription_keeps_an_invalid_expression(world: World) -> None:
     """A pop with an invalid expression is rejected, but its subscription and type are stored."""
     world.topic("A")
     world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))
     assert refused(world.pop("A", expression="a >", kind="SQL92")).code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
-    assert wanted(world) == "a >"
+    assert subscribed_expression(world) == "a >"
     retries = world.broker.clients.subscription("G", "%RETRY%G_A")
     assert retries is not None
     assert (retries.sub_string, retries.expression_type) == ("*", "SQL92")
 
 
-def test_it_does_not_grow_with_the_names_of_old_groups(world: World) -> None:
+def test_compensated_subscriptions_of_old_groups_are_removed(world: World) -> None:
     """Of many groups with one request each, only those of the last twenty minutes are kept."""
     world.topic("A")
     held = []
@@ -71,7 +71,7 @@ def test_it_does_not_grow_with_the_names_of_old_groups(world: World) -> None:
     assert max(held[:50]) == max(held)
 
 
-def test_the_clean_up_keeps_subscriptions_that_are_not_expired(world: World) -> None:
+def test_the_cleanup_keeps_compensated_subscriptions_that_are_not_expired(world: World) -> None:
     """The cleanup, triggered by the next request, removes only the expired one of two subscriptions."""
     world.topic("A")
     for group in ("OLD", "LIVE", "NEW"):

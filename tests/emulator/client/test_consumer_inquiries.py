@@ -53,7 +53,7 @@ def refusal(call: DirectCall) -> EngineError:
     return call.outcome
 
 
-def test_an_answer_goes_back_to_who_asked(world: World) -> None:
+def test_a_forwarded_request_returns_the_response_of_the_consumer(world: World) -> None:
     """A request's fields are forwarded unchanged; code, remark, fields and body of the response are returned."""
     channel = consumer(world, "c")
     ext = {"consumerGroup": "G", "clientId": "c", "jstackEnable": "true"}
@@ -65,7 +65,7 @@ def test_an_answer_goes_back_to_who_asked(world: World) -> None:
     assert call.outcome == ClientResponse(0, "remark", {"a": "b"}, b"body")
 
 
-def test_no_answer_in_ten_seconds(world: World) -> None:
+def test_a_forwarded_request_times_out_after_ten_seconds(world: World) -> None:
     """Without a response in ten seconds the request times out; a later response is ignored."""
     channel = consumer(world, "c")
     call = submit(world, GetConsumerRunningInfo("G", "c", {}))
@@ -77,7 +77,7 @@ def test_no_answer_in_ten_seconds(world: World) -> None:
     assert refusal(call).code is ResponseCode.CONSUME_MSG_TIMEOUT
 
 
-def test_the_message_comes_along(world: World) -> None:
+def test_a_direct_consumption_request_contains_the_message(world: World) -> None:
     """A forwarded request contains the message, its broker's name, and the flags of topic and group."""
     channel = consumer(world, "c")
     sent = world.send(world.topic("T"), b"hello")
@@ -89,7 +89,7 @@ def test_the_message_comes_along(world: World) -> None:
     assert asked.ext_fields == {"msgId": sent.msg_id, **flags}
 
 
-def test_consumers_are_asked_where_they_are_in_turn(world: World) -> None:
+def test_consumer_status_is_requested_from_one_consumer_after_the_other(world: World) -> None:
     """Consumers are asked one after the other, each after the previous response or five seconds."""
     first, second = consumer(world, "a"), consumer(world, "b")
     call = submit(world, GetConsumerStatus("T", "G"))
@@ -100,7 +100,7 @@ def test_consumers_are_asked_where_they_are_in_turn(world: World) -> None:
     assert call.outcome == ConsumerStatusResult({"b": b"{}"})
 
 
-def test_clients_that_are_too_old(world: World) -> None:
+def test_clients_of_a_too_old_version_get_no_forwarded_request(world: World) -> None:
     """Clients of too old a version get no request, and the error names their version."""
     channel = consumer(world, "c", version=0)
     call = submit(world, GetConsumerRunningInfo("G", "c", {}))

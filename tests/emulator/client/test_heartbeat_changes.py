@@ -26,7 +26,7 @@ def beat(world: World, client: str, fingerprint: int, channel: DirectChannel) ->
     return call.outcome.is_sub_change
 
 
-def test_a_fingerprint_is_compared_within_a_group() -> None:
+def test_a_heartbeat_fingerprint_is_compared_within_its_group() -> None:
     """The fingerprint is compared within the group, whichever client sent the last; it survives the last leave.
 
     A heartbeat without a fingerprint counts as 0.
@@ -43,8 +43,7 @@ def test_a_fingerprint_is_compared_within_a_group() -> None:
     assert beat(world, "a", 7, first)
 
 
-def test_a_producer_keeps_its_first_client_id() -> None:
-    """A producer's connection keeps its first client id."""
+def test_a_producer_connection_keeps_its_first_client_id() -> None:
     world = make_world()
     channel = DirectChannel("1")
     for client in ("first", "second"):
@@ -53,7 +52,7 @@ def test_a_producer_keeps_its_first_client_id() -> None:
     assert [each.client_id for each in found.connections] == ["first"]
 
 
-def test_a_consumer_that_changes_its_client_id_is_told_to_nobody() -> None:
+def test_a_consumer_that_changes_its_client_id_notifies_no_member() -> None:
     """A consumer that changes its client id is listed by the new one, and no member is notified."""
     world = make_world()
     channel = DirectChannel("1")
@@ -64,7 +63,7 @@ def test_a_consumer_that_changes_its_client_id_is_told_to_nobody() -> None:
     assert world.broker.clients.consumers["G"].client_ids() == ["second"]
 
 
-def test_a_retry_topic_has_the_marks_of_its_group() -> None:
+def test_a_retry_topic_keeps_its_unit_flag_and_follows_the_order_flag() -> None:
     """A retry topic keeps the unit flag of its creation, and has the order flag of the last heartbeat."""
     world = make_world()
     channel = DirectChannel("1")
@@ -78,7 +77,7 @@ def test_a_retry_topic_has_the_marks_of_its_group() -> None:
         assert (retry.topic_sys_flag, retry.order) == (2, ordered)
 
 
-def test_notices_are_gathered() -> None:
+def test_collected_member_notifications_are_sent_30_s_after_start_then_every_15_s() -> None:
     """Collected notifications are sent 30 s after the start and then every 15 s, one for all changes."""
     world = make_world(real_time_notify_consumer_change=False)
     for client in ("a", "b", "c"):
@@ -96,7 +95,7 @@ def test_notices_are_gathered() -> None:
     assert world.channels["c"].effects == [notice]
 
 
-def test_a_silent_client_loses_its_connection() -> None:
+def test_the_connection_of_a_silent_client_is_closed() -> None:
     """A silent client loses its connection, as consumer and producer, once for all groups; others keep theirs."""
     world = make_world()
     silent, alive = DirectChannel("silent"), DirectChannel("alive")
@@ -110,7 +109,7 @@ def test_a_silent_client_loses_its_connection() -> None:
     assert alive.effects == []
 
 
-def test_topics_of_units_are_listed() -> None:
+def test_topics_are_listed_by_the_unit_bits_of_their_system_flags() -> None:
     """Topics are listed by the unit bits of their system flags, if topic lists are enabled."""
     world = make_world()
     for flag in range(4):

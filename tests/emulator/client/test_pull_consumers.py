@@ -29,7 +29,7 @@ def may_pull(world: World, group: str = "G") -> bool:
     return False
 
 
-def test_active_consumers_stay_outside(world: World) -> None:
+def test_a_consume_actively_client_joins_no_group_and_its_pulls_are_rejected(world: World) -> None:
     """A CONSUME_ACTIVELY client joins no group and creates no retry topic, and its pulls are rejected."""
     beat(world, "CONSUME_ACTIVELY")
     assert "G" not in world.broker.clients.consumers
@@ -37,7 +37,7 @@ def test_active_consumers_stay_outside(world: World) -> None:
     assert not may_pull(world)
 
 
-def test_a_group_with_passive_members_is_pulled_for(world: World) -> None:
+def test_a_group_with_consume_passively_members_can_be_pulled_from(world: World) -> None:
     """A group with CONSUME_PASSIVELY members can be pulled from by any client until they leave."""
     beat(world, "CONSUME_PASSIVELY")
     assert may_pull(world)
@@ -45,7 +45,7 @@ def test_a_group_with_passive_members_is_pulled_for(world: World) -> None:
     assert not may_pull(world)
 
 
-def test_an_active_member_of_the_proxy_pulls_for_itself(world: World) -> None:
+def test_a_consume_actively_client_of_the_proxy_joins_its_group(world: World) -> None:
     """A CONSUME_ACTIVELY member through the proxy joins the group and can pull, other clients cannot."""
     beat(world, "CONSUME_ACTIVELY", through_proxy=True)
     assert world.broker.clients.is_consumer("G", "c")
@@ -53,12 +53,11 @@ def test_an_active_member_of_the_proxy_pulls_for_itself(world: World) -> None:
 
 
 @pytest.mark.parametrize("group", ["TOOLS_CONSUMER", "CID_RMQ_SYS_X", "SCHEDULE_CONSUMER"])
-def test_tools_and_the_system_pull(world: World, group: str) -> None:
-    """Tool groups and system groups can always pull."""
+def test_tool_groups_and_system_groups_can_always_pull(world: World, group: str) -> None:
     assert may_pull(world, group)
 
 
-def test_a_waiting_pull_is_refused_when_its_group_is_gone(world: World) -> None:
+def test_a_waiting_pull_is_rejected_when_its_group_no_longer_exists(world: World) -> None:
     """A waiting pull is rejected when a message arrives and its group no longer exists."""
     beat(world, "CONSUME_PASSIVELY")
     waiting = world.pull("T", suspend_ms=10_000)

@@ -25,7 +25,7 @@ def sent(world: World, version: int) -> DirectCall:
     return call
 
 
-def is_told_to_go(world: World, version: int = V5_3_2_SNAPSHOT) -> bool:
+def gets_go_away(world: World, version: int = V5_3_2_SNAPSHOT) -> bool:
     """Return True if a client of this version gets GO_AWAY; False if it is served."""
     outcome = sent(world, version).outcome
     if isinstance(outcome, SendResult):
@@ -43,23 +43,23 @@ def has_route(world: World) -> bool:
         return False
 
 
-def going_world(**keys: object) -> World:
+def graceful_world(**keys: object) -> World:
     """Create a world whose broker shuts down gracefully."""
     world = make_world(1, enable_shutdown_gracefully=True, shutdown_wait_time_seconds=5, **keys)
     world.topic("T")
     return world
 
 
-def test_a_broker_goes_away_before_it_stops() -> None:
+def test_a_graceful_shutdown_sends_go_away_to_new_clients_before_it_stops() -> None:
     """During a graceful shutdown new clients get GO_AWAY, older ones are served, and the route is removed first."""
-    world = going_world()
+    world = graceful_world()
     over: list[int] = []
     assert has_route(world)
     world.engine.stop(world.broker, on_stopped=lambda: over.append(world.now_ms))
     begun_ms = world.now_ms
     assert not has_route(world)
-    assert is_told_to_go(world)
-    assert not is_told_to_go(world, V5_3_1)
+    assert gets_go_away(world)
+    assert not gets_go_away(world, V5_3_1)
     world.engine.stop(world.broker)
     world.advance(4_999)
     assert world.broker.running
@@ -68,12 +68,12 @@ def test_a_broker_goes_away_before_it_stops() -> None:
     assert over == [begun_ms + 5_000]
     world.engine.start(world.broker)
     assert has_route(world)
-    assert not is_told_to_go(world)
+    assert not gets_go_away(world)
     assert world.broker.store.max_offset("T", 0) == 2
 
 
 @pytest.mark.parametrize("graceful", [True, False])
-def test_a_broker_may_stop_at_once(graceful: bool) -> None:
+def test_a_broker_without_graceful_shutdown_or_killed_stops_at_once(graceful: bool) -> None:
     """A killed broker stops at once, and by default every broker does."""
     world = make_world(enable_shutdown_gracefully=graceful)
     over: list[bool] = []
@@ -81,24 +81,24 @@ def test_a_broker_may_stop_at_once(graceful: bool) -> None:
     assert (world.broker.running, over) == (False, [True])
 
 
-def test_a_broker_that_dies_on_its_way_stays() -> None:
+def test_a_crash_during_a_graceful_shutdown_restarts_the_broker() -> None:
     """A broker that crashes during its graceful shutdown restarts and does not stop afterwards."""
-    world = going_world()
+    world = graceful_world()
     world.engine.stop(world.broker)
     world.advance(1_000)
     world.engine.crash(world.broker)
     assert has_route(world)
     world.advance(60_000)
     assert world.broker.running
-    assert not is_told_to_go(world)
+    assert not gets_go_away(world)
 
 
-def test_clients_are_told_to_go_on_demand(world: World) -> None:
+def test_go_away_enable_sends_go_away_and_keeps_the_route(world: World) -> None:
     """While goAwayEnable is on, clients get GO_AWAY, and the broker keeps its route."""
     world.topic("T")
     world.ask(Done, UpdateBrokerConfig({"goAwayEnable": "true"}))
-    assert is_told_to_go(world)
-    assert not is_told_to_go(world, V5_3_1)
+    assert gets_go_away(world)
+    assert not gets_go_away(world, V5_3_1)
     assert has_route(world)
     world.ask(Done, UpdateBrokerConfig({"goAwayEnable": "false"}))
-    assert not is_told_to_go(world)
+    assert not gets_go_away(world)

@@ -30,7 +30,7 @@ def world() -> World:
     return world
 
 
-def come(world: World, topic: str = "A") -> set[bytes]:
+def stored_set(world: World, topic: str = "A") -> set[bytes]:
     """Return the distinct stored bodies of a topic; a crash may repeat a message."""
     return set(stored_bodies(world, topic))
 
@@ -67,7 +67,7 @@ class Producer:
 
 @pytest.mark.parametrize("run_ms", WRITES_MS)
 @pytest.mark.parametrize("left_ms", [30_000, 4_999, 1, 0])
-def test_delayed_messages_come(world: World, run_ms: int, left_ms: int) -> None:
+def test_delayed_messages_are_delivered_after_a_power_loss(world: World, run_ms: int, left_ms: int) -> None:
     """Delayed messages are delivered at their time or at the next check, whether due around the crash or later."""
     world.advance(run_ms)
     sent_ms = world.now_ms
@@ -76,16 +76,18 @@ def test_delayed_messages_come(world: World, run_ms: int, left_ms: int) -> None:
     world.advance(max(5_000 - left_ms, 0))
     world.engine.crash()
     world.advance(sent_ms + 6_500 - world.now_ms)
-    assert come(world) == {b"5 s"}
+    assert stored_set(world) == {b"5 s"}
     world.advance(sent_ms + 59_999 - world.now_ms)
-    assert come(world) == {b"5 s"}
+    assert stored_set(world) == {b"5 s"}
     world.advance(101)
-    assert come(world) == {b"5 s", b"60 s"}
+    assert stored_set(world) == {b"5 s", b"60 s"}
 
 
 @pytest.mark.parametrize("run_ms", WRITES_MS)
 @pytest.mark.parametrize("waited_ms", [0, 500, 4_000, 5_000, 6_100, 9_000])
-def test_timed_messages_come(world: World, run_ms: int, waited_ms: int) -> None:
+def test_timer_messages_but_no_recalled_ones_are_delivered_after_a_power_loss(
+    world: World, run_ms: int, waited_ms: int
+) -> None:
     """Timer messages in the wheel and those just due are delivered after a power loss, but no recalled ones."""
     world.advance(run_ms)
     for delay, body in ((5_000, b"5 s"), (60_000, b"60 s")):
@@ -100,26 +102,26 @@ def test_timed_messages_come(world: World, run_ms: int, waited_ms: int) -> None:
     world.advance(waited_ms)
     world.engine.crash()
     world.advance(10_000)
-    assert come(world) == {b"5 s"}
+    assert stored_set(world) == {b"5 s"}
     world.advance(60_000)
-    assert come(world) == {b"5 s", b"60 s"}
+    assert stored_set(world) == {b"5 s", b"60 s"}
 
 
-def test_a_message_that_pauses_comes(world: World) -> None:
+def test_a_rolled_timer_message_is_delivered_after_power_losses(world: World) -> None:
     """A rolled timer message is delivered after a crash before its roll and another one after it."""
     world.send("A", b"3 d", TIMER_DELAY_SEC=str(3 * 86_400 - 1))
     for hours in (1, 50):
         world.advance(hours * 3_600_000)
         world.engine.crash()
     world.advance(21 * 3_600_000 - 2_000)
-    assert come(world) == set()
+    assert stored_set(world) == set()
     world.advance(4_000)
-    assert come(world) == {b"3 d"}
+    assert stored_set(world) == {b"3 d"}
 
 
 @pytest.mark.parametrize("run_ms", WRITES_MS)
 @pytest.mark.parametrize("checks", [0, 1, 2])
-def test_half_messages_are_asked_for(world: World, run_ms: int, checks: int) -> None:
+def test_open_half_messages_are_checked_after_a_power_loss(world: World, run_ms: int, checks: int) -> None:
     """Half messages are checked after a power loss, checked before or not; any check's commit is accepted."""
     world.advance(run_ms)
     half(world, b"open")
@@ -132,33 +134,33 @@ def test_half_messages_are_asked_for(world: World, run_ms: int, checks: int) -> 
     assert producer.bodies == {b"open"}
     asked = producer.asked[-1]
     operation = EndTransaction("P", asked.tran_state_table_offset, asked.commit_log_offset, COMMIT, True, asked.msg_id)
-    world.engine.execute(world.broker, operation)
-    assert come(world) == {b"open"}
+    world.engine.ask(world.broker, operation)
+    assert stored_set(world) == {b"open"}
 
 
 @pytest.mark.parametrize("checks", [3, 4, 6])
-def test_half_messages_are_given_up(world: World, checks: int) -> None:
+def test_open_half_messages_are_discarded_after_a_power_loss(world: World, checks: int) -> None:
     """Half messages are discarded after their last check, also if that comes before the crash, and never delivered."""
     half(world, b"open")
     world.advance(checks * INTERVAL_MS)
     world.engine.crash()
     world.advance(10 * INTERVAL_MS)
-    assert come(world, GIVEN_UP) == {b"open"}
-    assert come(world) == set()
+    assert stored_set(world, GIVEN_UP) == {b"open"}
+    assert stored_set(world) == set()
     producer = Producer(world)
     world.advance(10 * INTERVAL_MS)
     assert producer.asked == []
 
 
 @pytest.mark.parametrize("waited_ms", [0, 3_100, 20_000])
-def test_ends_are_kept(world: World, waited_ms: int) -> None:
+def test_commits_and_rollbacks_survive_a_power_loss(world: World, waited_ms: int) -> None:
     """A committed message stays, a rolled back one is never delivered, and neither is checked once an op exists."""
     end(world, half(world, b"committed"), COMMIT)
     end(world, half(world, b"rolled back"), ROLLBACK)
     world.advance(waited_ms)
     world.engine.crash()
-    assert come(world) == {b"committed"}
+    assert stored_set(world) == {b"committed"}
     producer = Producer(world)
     world.advance(3 * INTERVAL_MS)
-    assert come(world) == {b"committed"}
+    assert stored_set(world) == {b"committed"}
     assert producer.bodies == ({b"committed", b"rolled back"} if waited_ms == 0 else set())

@@ -90,7 +90,7 @@ def logs(pair: Pair) -> list[list[tuple[int, bytes]]]:
     return [list(broker.store.log.records_from(0)) for broker in pair.engine.brokers]
 
 
-def test_a_slave_has_the_messages_of_a_batch(pair: Pair) -> None:
+def test_a_slave_has_the_messages_of_a_batch_one_by_one(pair: Pair) -> None:
     """A slave has the messages of a batch one by one, as its master stored them."""
     body = batch_body([(b"one", {"TAGS": "a"}), (b"two", {}), (b"three", {"TAGS": "b"})])
     pair.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5000), pair.now_ms, batch=True))
@@ -121,7 +121,7 @@ def test_a_slave_is_in_routes_under_its_masters_name(pair: Pair) -> None:
     assert pair.ask(RouteResult, GetRouteInfo("T"), ns).brokers[0].broker_ids == [1]
 
 
-def test_what_a_master_registered_stays_while_a_slave_runs(pair: Pair) -> None:
+def test_topics_of_a_stopped_master_stay_in_routes_while_a_slave_runs(pair: Pair) -> None:
     """A master's topics stay in routes while a slave runs, even unknown to the slave; they go with the last broker."""
     ns = pair.engine.name_server
     pair.topic("new")
@@ -136,7 +136,7 @@ def test_what_a_master_registered_stays_while_a_slave_runs(pair: Pair) -> None:
 # the log
 
 
-def test_the_log_of_a_slave_is_its_masters(pair: Pair) -> None:
+def test_the_log_of_a_slave_equals_its_masters(pair: Pair) -> None:
     """A slave's log equals its master's byte for byte, with delayed, half and popped messages and check points."""
     pair.send("T", b"1", TAGS="a")
     pair.send("T", b"2", DELAY="1")
@@ -158,7 +158,7 @@ def test_the_log_of_a_slave_is_its_masters(pair: Pair) -> None:
         )
 
 
-def test_a_slave_does_nothing_by_itself(pair: Pair) -> None:
+def test_a_slave_without_its_master_delivers_no_delayed_or_expired_messages(pair: Pair) -> None:
     """While its master is stopped, a slave delivers neither delayed nor unacknowledged messages."""
     pair.send("T", b"1", DELAY="1")
     pair.send("T", b"2")
@@ -176,7 +176,7 @@ def test_a_slave_does_nothing_by_itself(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("who", ["master", "slave"])
-def test_a_slave_catches_up(pair: Pair, who: str) -> None:
+def test_a_slave_catches_up_after_a_stop_of_either_broker(pair: Pair, who: str) -> None:
     """After a stop of either broker the slave receives the records that it lacks, and replication continues."""
     pair.send("T", b"1", TAGS="a")
     stopped = pair.broker if who == "master" else pair.slave
@@ -194,7 +194,7 @@ def test_a_slave_catches_up(pair: Pair, who: str) -> None:
 
 
 @pytest.mark.parametrize("who", ["master", "slave"])
-def test_a_loss_of_power_leaves_both_alike(pair: Pair, who: str) -> None:
+def test_master_and_slave_have_equal_logs_after_a_power_loss(pair: Pair, who: str) -> None:
     """After a power loss a slave receives its lost records again, and discards those that its master lost."""
     for number in range(5):
         pair.send("T", b"%d" % number)
@@ -206,7 +206,7 @@ def test_a_loss_of_power_leaves_both_alike(pair: Pair, who: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["killed", "in order"])
-def test_a_slave_that_was_away_gives_up_what_its_master_lost_meanwhile(pair: Pair, how: str) -> None:
+def test_a_returning_slave_discards_records_that_its_master_lost(pair: Pair, how: str) -> None:
     """A slave that was stopped discards records that its master lost meanwhile, even if the new ones look alike.
 
     The logs are compared from the first truncation of either, not from their ends.
@@ -223,7 +223,7 @@ def test_a_slave_that_was_away_gives_up_what_its_master_lost_meanwhile(pair: Pai
     assert [decode(record).body for _, record in slave] == [b"new-%d" % number for number in range(8)]
 
 
-def test_both_delete_the_oldest_together() -> None:
+def test_a_slave_deletes_its_oldest_files_with_its_master() -> None:
     """A slave deletes its oldest files with its master, and their queues start at the same offset."""
     pair = make_pair(store_max_bytes=1_000_000, max_message_size=1000, slave_read_enable=True)
     for number in range(3000):
@@ -234,7 +234,7 @@ def test_both_delete_the_oldest_together() -> None:
     assert pair.pull_slave(first).records == pair.pull("T", first).outcome.records  # type: ignore[union-attr]  # a result
 
 
-def test_a_slave_that_lacks_what_is_deleted_gets_nothing_more() -> None:
+def test_a_slave_that_lacks_deleted_records_receives_nothing_more() -> None:
     """A slave that lacks records which its master has deleted receives nothing more, as upstream."""
     pair = make_pair(store_max_bytes=1_000_000, max_message_size=1000)
     pair.send("T", b"first")
@@ -246,7 +246,7 @@ def test_a_slave_that_lacks_what_is_deleted_gets_nothing_more() -> None:
     assert pair.slave.store.max_offset("T", 0) == 1
 
 
-def test_a_topic_that_is_deleted_and_made_again(pair: Pair) -> None:
+def test_a_slave_keeps_the_old_queue_of_a_recreated_topic(pair: Pair) -> None:
     """A slave keeps the old queue of a recreated topic and adds no message until the master's queue is as long."""
     for number in range(3):
         pair.send("T", b"old %d" % number)
@@ -273,14 +273,14 @@ def test_a_topic_that_is_deleted_and_made_again(pair: Pair) -> None:
     ],
     ids=("send", "send back", "end", "recall"),
 )
-def test_a_slave_takes_nothing(operation: Operation, code: ResponseCode) -> None:
+def test_a_slave_rejects_all_writes(operation: Operation, code: ResponseCode) -> None:
     """A slave rejects all writes, whether reads from it are enabled or not."""
     pair = make_pair(slave_read_enable=True, recall_message_enable=True)
     assert refused(pair.engine.submit(pair.slave, operation)).code is code
     assert logs(pair) == [[], []]
 
 
-def test_a_slave_is_not_pulled_from_unless_it_may_be() -> None:
+def test_a_slave_rejects_pulls_unless_slave_read_is_enabled() -> None:
     """A slave rejects pulls unless slaveReadEnable is on; it is off by default."""
     pair = make_pair()
     pair.send("T")
@@ -290,7 +290,7 @@ def test_a_slave_is_not_pulled_from_unless_it_may_be() -> None:
     assert len(pair.pull_slave().records) == 1
 
 
-def test_a_slave_is_pulled_from_as_its_master_is(pair: Pair) -> None:
+def test_a_slave_answers_pulls_as_its_master(pair: Pair) -> None:
     """A slave answers pulls as its master does, and parked pulls receive messages that the master stores."""
     pair.send("T", b"1")
     pair.send("T", b"2")
@@ -311,7 +311,9 @@ def test_a_slave_is_pulled_from_as_its_master_is(pair: Pair) -> None:
     ("corrects", "code", "goes_on"),
     [(False, ResponseCode.PULL_RETRY_IMMEDIATELY, 7), (True, ResponseCode.PULL_OFFSET_MOVED, 1)],
 )
-def test_a_slave_leaves_offsets_as_they_are(pair: Pair, corrects: bool, code: ResponseCode, goes_on: int) -> None:
+def test_a_slave_corrects_pull_offsets_only_with_offset_check_in_slave(
+    pair: Pair, corrects: bool, code: ResponseCode, goes_on: int
+) -> None:
     """A slave does not correct an offset out of range unless offsetCheckInSlave is on."""
     pair.send("T")
     pair.slave.config.set("offsetCheckInSlave", corrects)
@@ -319,7 +321,7 @@ def test_a_slave_leaves_offsets_as_they_are(pair: Pair, corrects: bool, code: Re
     assert (answer.code, answer.next_begin_offset) == (code, goes_on)
 
 
-def test_who_is_far_behind_is_sent_to_a_slave(pair: Pair) -> None:
+def test_a_lagging_reader_is_suggested_a_slave(pair: Pair) -> None:
     """The group's settings give one suggested broker for lagging readers and one for others, on master and slave."""
     for _ in range(3):
         pair.send("T")
@@ -346,7 +348,7 @@ def suggested(outcome: Result | EngineError | None) -> int:
     return outcome.suggest_which_broker_id
 
 
-def test_how_far_a_slave_is_can_be_asked(pair: Pair) -> None:
+def test_the_ha_status_reports_slaves_and_their_offsets(pair: Pair) -> None:
     """A master reports its connected slaves, a slave its own state."""
     pair.send("T")
     end = pair.broker.store.log.max_offset
@@ -361,7 +363,7 @@ def test_how_far_a_slave_is_can_be_asked(pair: Pair) -> None:
     assert pair.of_slave(HaStatusResult, GetBrokerHaStatus()).master_name == ""
 
 
-def test_a_slave_resets_no_group(pair: Pair) -> None:
+def test_a_slave_rejects_an_offset_reset(pair: Pair) -> None:
     """A slave rejects an offset reset, which only its master may do."""
     with pytest.raises(EngineError, match="Can not reset offset in slave broker"):
         pair.engine.execute(pair.slave, ResetOffset("G", "T", timestamp=-1))
@@ -370,7 +372,7 @@ def test_a_slave_resets_no_group(pair: Pair) -> None:
 # tables
 
 
-def test_tables_follow_every_63_seconds(pair: Pair) -> None:
+def test_a_slave_copies_the_tables_of_its_master_after_63_s(pair: Pair) -> None:
     """A slave copies topics, groups and offsets after 63 s and deletes topics and groups that only it has."""
     pair.topic("U", 3)
     pair.engine.execute(pair.broker, CreateGroup(GroupConfig("H", retry_max_times=3)))
@@ -384,7 +386,7 @@ def test_tables_follow_every_63_seconds(pair: Pair) -> None:
     assert pair.of_slave(OffsetResult, QueryConsumerOffset("G", "T", 0)).offset == 0
 
 
-def test_offsets_of_a_slave_go_back_to_the_masters(pair: Pair) -> None:
+def test_offsets_committed_at_a_slave_are_overwritten_by_its_returning_master(pair: Pair) -> None:
     """Offsets committed at a slave while its master is stopped are overwritten when the master returns."""
     for _ in range(3):
         pair.send("T")
@@ -411,7 +413,7 @@ def test_a_synchronous_master_needs_no_slave_by_default() -> None:
     assert code_of(pair.sent()) is ResponseCode.SUCCESS
 
 
-def test_a_send_waits_for_a_slave_in_vain() -> None:
+def test_a_send_without_its_slave_returns_flush_slave_timeout() -> None:
     """A send without a slave returns FLUSH_SLAVE_TIMEOUT after slaveTimeout and is stored; WAIT=false does not wait."""
     pair = make_pair(broker_role="SYNC_MASTER", in_sync_replicas=2, slave_read_enable=True)
     assert code_of(pair.sent()) is ResponseCode.SUCCESS
@@ -425,7 +427,7 @@ def test_a_send_waits_for_a_slave_in_vain() -> None:
     assert code_of(waiting) is ResponseCode.FLUSH_SLAVE_TIMEOUT
 
 
-def test_a_send_goes_on_when_the_slave_is_back() -> None:
+def test_a_waiting_send_is_answered_when_enough_replicas_have_the_message() -> None:
     """A waiting send is answered when inSyncReplicas brokers, including the master, have the message."""
     pair = make_pair(slaves=2, broker_role="SYNC_MASTER", in_sync_replicas=3)
     pair.engine.stop(pair.slave)
@@ -437,7 +439,7 @@ def test_a_send_goes_on_when_the_slave_is_back() -> None:
     assert code_of(waiting) is ResponseCode.SUCCESS
 
 
-def test_a_send_that_waits_is_refused_when_the_master_stops() -> None:
+def test_a_waiting_send_is_rejected_when_the_master_stops() -> None:
     """A waiting send is rejected when the master stops; the message is stored."""
     pair = make_pair(slaves=0, broker_role="SYNC_MASTER", in_sync_replicas=2)
     waiting = pair.sent()
@@ -458,7 +460,7 @@ def code_of(call: DirectCall) -> ResponseCode:
 
 
 @pytest.mark.parametrize("seed", [*range(11), 156])
-def test_whatever_happens_the_slave_is_a_copy(seed: int) -> None:
+def test_after_random_stops_and_losses_the_slave_is_a_copy_of_its_master(seed: int) -> None:
     """After random stops, kills and power losses, logs and queues of both are equal while both run."""
     chance = random.Random(seed)
     pair = make_pair(slave_read_enable=True, enable_pop_buffer_merge=bool(seed % 2))
@@ -496,8 +498,9 @@ def test_whatever_happens_the_slave_is_a_copy(seed: int) -> None:
         ("ASYNC_FLUSH", 0, ResponseCode.SUCCESS),
     ],
 )
-def test_a_send_waits_for_the_disk_only_where_that_is_set(flush: str, timeout: int, code: ResponseCode) -> None:
-    """Only with SYNC_FLUSH and a timeout of 0 does a send return FLUSH_DISK_TIMEOUT."""
+def test_only_sync_flush_with_timeout_0_returns_flush_disk_timeout(
+    flush: str, timeout: int, code: ResponseCode
+) -> None:
     world = make_world(flush_disk_type=flush, sync_flush_timeout=timeout)
     world.topic("A")
     assert world.send("A").code == code

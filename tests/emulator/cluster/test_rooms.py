@@ -29,14 +29,14 @@ def test_every_operation_has_a_handler(world: World) -> None:
     assert declared == world.broker.handlers.keys() | world.engine.name_server.handlers.keys()
 
 
-def test_durable_services_are_those_of_a_snapshot(world: World) -> None:
+def test_a_snapshot_has_the_state_of_every_durable_service(world: World) -> None:
     """Each field of the services' state in a snapshot belongs to one durable service, and no service is left out."""
     state = world.broker.state().services
     assert {field.name for field in fields(ServiceState)} == set(world.broker.durables)
     assert all(getattr(state, name) == each.dump_on_stop() for name, each in world.broker.durables.items())
 
 
-def test_metrics_count_messages_and_waiting_requests(world: World) -> None:
+def test_broker_metrics_count_messages_and_waiting_requests(world: World) -> None:
     """Metrics of a broker count messages since its start and show its waiting requests."""
     world.topic("A", 1)
     world.send("A", b"one")

@@ -100,7 +100,7 @@ def test_a_route_names_the_brokers_that_have_the_topic(masters: Masters) -> None
     assert masters.route("V") == {"b": (1, 6), "c": (3, 6)}
 
 
-def test_clusters_are_told_with_their_brokers(masters: Masters) -> None:
+def test_clusters_are_listed_with_their_brokers_and_topics(masters: Masters) -> None:
     """Clusters and topics are listed with their brokers; each broker has topics of its own and its cluster's name."""
     found = masters.ask(ClusterInfoResult, GetBrokerClusterInfo())
     assert found.clusters == {"east": ["a", "b"], "west": ["c"]}
@@ -116,15 +116,14 @@ def test_clusters_are_told_with_their_brokers(masters: Masters) -> None:
     assert system.topics == ["a", "b", "c", "east", "west"]
 
 
-def test_a_topic_that_a_send_creates_is_on_one_broker(masters: Masters) -> None:
-    """A send creates its topic only on the broker that receives it."""
+def test_a_send_creates_its_topic_only_on_the_receiving_broker(masters: Masters) -> None:
     masters.send("b", "new")
     assert masters.route("new") == {"b": (4, 6)}
     masters.send("a", "new")
     assert masters.route("new") == {"a": (4, 6), "b": (4, 6)}
 
 
-def test_order_topics_name_their_brokers(masters: Masters) -> None:
+def test_the_order_configuration_of_a_topic_is_part_of_its_route(masters: Masters) -> None:
     """The order configuration stored by administrators is part of the route, whichever brokers run."""
     masters.topic("T", a=4, b=4)
     masters.engine.execute(masters.engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
@@ -134,7 +133,7 @@ def test_order_topics_name_their_brokers(masters: Masters) -> None:
     assert masters.ask(RouteResult, GetRouteInfo("T")).order_topic_conf == "b:4"
 
 
-def test_a_topic_is_deleted_from_the_routes_of_one_cluster(masters: Masters) -> None:
+def test_a_topic_deleted_for_one_cluster_returns_with_its_registration(masters: Masters) -> None:
     """A topic deleted for one cluster has no routes there until its brokers register or change it."""
     masters.topic("T", a=1, b=1, c=1)
     masters.engine.execute(masters.engine.name_server, DeleteTopicInNamesrv("T", "east"))
@@ -148,37 +147,37 @@ def test_a_topic_is_deleted_from_the_routes_of_one_cluster(masters: Masters) -> 
 # write permission
 
 
-def wipe(masters: Masters, broker: str, *, add: bool = False) -> int:
+def wipe_write_perm(masters: Masters, broker: str, *, add: bool = False) -> int:
     """Remove or restore write permission; return the number of topics changed."""
     return masters.ask(PermOfBrokerResult, SetPermOfBroker(broker, add=add)).topic_count
 
 
-def test_write_permission_is_wiped_for_one_broker(masters: Masters) -> None:
+def test_wiping_write_permission_makes_the_topics_of_one_broker_read_only(masters: Masters) -> None:
     """After its write permission is removed, a broker's topics are read-only in routes; the broker accepts sends."""
     masters.topic("T", a=1, b=1)
-    assert wipe(masters, "b") == len(masters["b"].topics.table)
+    assert wipe_write_perm(masters, "b") == len(masters["b"].topics.table)
     assert masters.route("T") == {"a": (1, 6), "b": (1, 4)}
     masters.send("b")
-    wipe(masters, "b", add=True)
+    wipe_write_perm(masters, "b", add=True)
     assert masters.route("T") == {"a": (1, 6), "b": (1, 6)}
 
 
-def test_a_wiped_topic_is_writable_when_it_is_registered_anew(masters: Masters) -> None:
+def test_a_topic_changed_after_wiping_write_permission_is_writable_again(masters: Masters) -> None:
     """A topic changed after the removal is writable again, a new one is writable, and others stay read-only."""
     masters.topic("T", b=1)
     masters.topic("U", b=1)
-    wipe(masters, "b")
+    wipe_write_perm(masters, "b")
     masters.topic("T", b=2)
     masters.topic("V", b=1)
     assert [masters.route(topic)["b"] for topic in "TUV"] == [(2, 6), (1, 4), (1, 6)]
 
 
 @pytest.mark.parametrize("again", ["restart", "crash", "stop and start"])
-def test_a_broker_that_comes_back_is_writable(masters: Masters, again: str) -> None:
+def test_a_restarted_broker_is_writable_again_in_routes(masters: Masters, again: str) -> None:
     """A restarted broker is writable again, because it registers all topics."""
     masters.topic("T", a=1, b=1)
-    wipe(masters, "a")
-    wipe(masters, "b")
+    wipe_write_perm(masters, "a")
+    wipe_write_perm(masters, "b")
     if again == "restart":
         masters.engine.restart(masters["b"])
     elif again == "crash":
@@ -192,7 +191,7 @@ def test_a_broker_that_comes_back_is_writable(masters: Masters, again: str) -> N
 # stop and start
 
 
-def test_the_name_server_forgets_a_broker_that_stops(masters: Masters) -> None:
+def test_a_stopped_broker_disappears_from_routes_at_once(masters: Masters) -> None:
     """A stopped broker disappears from routes at once, its cluster and topics with the last broker that has them."""
     masters.topic("T", a=1, b=1)
     masters.topic("U", c=1)
@@ -203,12 +202,12 @@ def test_the_name_server_forgets_a_broker_that_stops(masters: Masters) -> None:
         masters.route("U")
     found = masters.ask(ClusterInfoResult, GetBrokerClusterInfo())
     assert (found.clusters, set(found.brokers)) == ({"east": ["a"]}, {"a"})
-    assert wipe(masters, "c") == 0
+    assert wipe_write_perm(masters, "c") == 0
     masters.engine.start(masters["c"])
     assert set(masters.route("U")) == {"c"}
 
 
-def test_a_broker_that_is_down_does_nothing(masters: Masters) -> None:
+def test_a_stopped_broker_rejects_requests_and_runs_no_timer(masters: Masters) -> None:
     """A stopped broker rejects requests; its waiting requests get no response, and no timer of it remains."""
     masters.topic("T", a=1, b=1)
     waiting = masters.pop("b", poll_ms=20_000)
@@ -224,7 +223,7 @@ def test_a_broker_that_is_down_does_nothing(masters: Masters) -> None:
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
-def test_a_broker_comes_back_with_what_it_has_stored(masters: Masters, kill: bool) -> None:
+def test_a_started_broker_has_its_stored_messages_and_written_offsets(masters: Masters, kill: bool) -> None:
     """A started broker has its messages and topics; offsets not yet written are lost if it was killed."""
     masters.topic("T", b=1)
     masters.send("b", body=b"1")
@@ -240,7 +239,7 @@ def test_a_broker_comes_back_with_what_it_has_stored(masters: Masters, kill: boo
     assert found.offset == (0 if kill else 1)
 
 
-def test_stopping_and_starting_twice_is_harmless(masters: Masters) -> None:
+def test_a_second_stop_or_start_of_a_broker_has_no_effect(masters: Masters) -> None:
     """A second stop or start has no effect, and a stopped broker stays stopped after a crash or restart."""
     masters.topic("T", b=1)
     masters.engine.stop(masters["b"])
@@ -255,7 +254,7 @@ def test_stopping_and_starting_twice_is_harmless(masters: Masters) -> None:
     assert bodies(messages_of(waiting)) == [b"m"]
 
 
-def test_what_falls_due_while_a_broker_is_down_happens_when_it_is_back(masters: Masters) -> None:
+def test_messages_due_while_a_broker_is_stopped_are_delivered_after_its_start(masters: Masters) -> None:
     """Messages due while a broker is stopped are delivered after its start, each at its own broker."""
     masters.topic("T", a=1, b=1)
     masters.send("b", body=b"delayed", DELAY="1")
@@ -269,7 +268,7 @@ def test_what_falls_due_while_a_broker_is_down_happens_when_it_is_back(masters: 
     assert sorted(bodies(messages_of(masters.pop("b")))) == [b"delayed", b"popped"]
 
 
-def test_a_transaction_stays_with_its_broker(masters: Masters) -> None:
+def test_only_the_broker_with_the_half_message_checks_it(masters: Masters) -> None:
     """Only the broker with the half message checks it; while it is stopped no broker does."""
     masters.topic("T", a=1, b=1)
     asked = DirectChannel("producer", ("10.0.0.8", 4000))
@@ -287,8 +286,7 @@ def test_a_transaction_stays_with_its_broker(masters: Masters) -> None:
     assert {type(effect) for effect in asked.effects} == {CheckTransactionState}
 
 
-def test_a_run_with_a_broker_down_is_repeatable() -> None:
-    """Runs with the same seed write the same journal, also with a broker stopped at times."""
+def test_runs_with_stopped_brokers_and_the_same_seed_write_the_same_journal() -> None:
 
     def journal(seed: int) -> list[str]:
         world = Masters(Engine(brokers=[BrokerConfig(broker_name=name) for name in "ab"], seed=seed, now_ms=START_MS))

@@ -20,7 +20,9 @@ BUSY = "[REJECTREQUEST]system busy, start flow control for a while"
     ],
     ids=("pull", "pull of nothing", "send back", "end"),
 )
-def test_a_slave_refuses(world: World, operation: Operation, code: ResponseCode, remark: str) -> None:
+def test_a_slave_rejects_pulls_send_backs_and_ends_before_any_other_check(
+    world: World, operation: Operation, code: ResponseCode, remark: str
+) -> None:
     """A slave rejects the request because of its role, before it checks anything else."""
     world.topic("A")
     world.send("A")
@@ -29,7 +31,7 @@ def test_a_slave_refuses(world: World, operation: Operation, code: ResponseCode,
     assert (refusal.code, refusal.remark) == (code, remark)
 
 
-def test_the_proxy_asks_the_store_of_a_slave(world: World) -> None:
+def test_the_store_of_a_slave_rejects_messages_from_the_proxy(world: World) -> None:
     """The store of a slave rejects a message from the proxy, which does not pass the busy check."""
     world.topic("A")
     world.send("A")
@@ -46,7 +48,7 @@ def test_the_proxy_asks_the_store_of_a_slave(world: World) -> None:
     assert world.broker.store.max_offset("A", 0) == 1
 
 
-def test_a_slave_pops_and_acknowledges(world: World) -> None:
+def test_a_message_popped_before_its_broker_became_a_slave_can_be_acknowledged(world: World) -> None:
     """A message popped before the broker becomes a slave can be acknowledged there and is not redelivered."""
     world.topic("A")
     world.send("A")

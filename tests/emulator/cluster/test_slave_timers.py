@@ -40,7 +40,7 @@ def check_point(world: World, broker: Broker) -> TimerCheckPointResult:
     return world.ask(TimerCheckPointResult, GetTimerCheckPoint(), broker)
 
 
-def told(world: World, broker: Broker) -> tuple[int, int, int]:
+def copied_part(world: World, broker: Broker) -> tuple[int, int, int]:
     """Return the parts of a broker's check point that a slave copies."""
     found = check_point(world, broker)
     return found.read_ms, found.version, found.master_taken
@@ -55,7 +55,7 @@ def stored(broker: Broker) -> int:
     return broker.store.max_offset("T", 0)
 
 
-def test_delay_offsets_are_copied_with_the_tables(world: World) -> None:
+def test_a_slave_copies_delay_offsets_with_the_tables(world: World) -> None:
     """A slave has no delay offsets until it copies its master's tables, and delivers nothing."""
     world.send("T", DELAY="1")
     world.advance(60_000)
@@ -92,7 +92,7 @@ def test_a_slave_returns_the_version_of_the_delay_offsets_that_it_copied(world: 
     assert second.version > first.version
 
 
-def test_delay_offsets_survive_a_slave(world: World) -> None:
+def test_copied_delay_offsets_survive_a_crash_of_the_slave(world: World) -> None:
     """Copied delay offsets survive a crash of the slave, because they are written to a file at once."""
     world.send("T", DELAY="1")
     world.advance(80_000)
@@ -100,7 +100,7 @@ def test_delay_offsets_survive_a_slave(world: World) -> None:
     assert delays(world, slave(world)) == {1: 1}
 
 
-def test_the_check_point_is_looked_up_every_three_seconds(world: World) -> None:
+def test_a_slave_copies_the_timer_check_point_every_three_seconds(world: World) -> None:
     """A slave copies its master's check point every three seconds, from ten seconds after its start on."""
     first = check_point(world, slave(world))
     assert (first.version, first.master_taken) == (0, 0)
@@ -109,16 +109,16 @@ def test_the_check_point_is_looked_up_every_three_seconds(world: World) -> None:
     world.advance(9_999)
     assert check_point(world, slave(world)).master_taken == 0
     world.advance(1)
-    known = told(world, slave(world))
-    assert known == told(world, world.broker)
+    known = copied_part(world, slave(world))
+    assert known == copied_part(world, world.broker)
     world.advance(2_999)
-    assert told(world, slave(world)) == known
+    assert copied_part(world, slave(world)) == known
     world.advance(1)
     assert check_point(world, slave(world)) == check_point(world, world.broker)
     assert stored(slave(world)) == 0
 
 
-def test_a_slave_counts_what_it_fills_in(world: World) -> None:
+def test_a_slave_counts_the_timer_messages_that_enter_its_wheel(world: World) -> None:
     """A slave counts the timer messages that enter its wheel until it copies its master's counts."""
     world.advance(20_000)
     world.send("T", TIMER_DELAY_SEC="600")
@@ -130,7 +130,7 @@ def test_a_slave_counts_what_it_fills_in(world: World) -> None:
     assert stored(slave(world)) == stored(world.broker) == 1
 
 
-def test_a_slave_keeps_what_it_knew_of_a_master_that_is_away(world: World) -> None:
+def test_a_slave_keeps_the_last_check_point_of_a_stopped_master(world: World) -> None:
     """A slave keeps the last check point of a stopped master and updates it when the master returns."""
     world.send("T", TIMER_DELAY_SEC="3600")
     world.advance(20_000)
@@ -146,8 +146,7 @@ def test_a_slave_keeps_what_it_knew_of_a_master_that_is_away(world: World) -> No
     assert later.master_taken == 1
 
 
-def test_a_slave_that_was_away_goes_on(world: World) -> None:
-    """A restarted slave returns its last known check point until its first check."""
+def test_a_restarted_slave_returns_its_last_check_point_until_its_first_check(world: World) -> None:
     world.send("T", TIMER_DELAY_SEC="3600")
     world.advance(20_000)
     known = check_point(world, slave(world))
@@ -159,16 +158,14 @@ def test_a_slave_that_was_away_goes_on(world: World) -> None:
     assert check_point(world, slave(world)) == check_point(world, world.broker)
 
 
-def test_a_slave_counts_each_record_that_it_copied(world: World) -> None:
-    """A slave counts each replicated record as stored."""
+def test_a_slave_counts_each_replicated_record_as_stored(world: World) -> None:
     before = slave(world).store.stats.puts
     for _ in range(3):
         world.send("T")
     assert slave(world).store.stats.puts - before == 3
 
 
-def test_a_slave_has_taken_what_its_own_file_says(world: World) -> None:
-    """A slave reports the smaller of its own written progress and its master's."""
+def test_a_slave_reports_the_smaller_timer_progress_of_itself_and_its_master(world: World) -> None:
     for _ in range(3):
         world.send("T", TIMER_DELAY_SEC="3600")
     seen = []

@@ -17,7 +17,7 @@ from rocketmq_testkit.emulator.config.keys import _NAME_LENGTH_MAX, Config, _ran
         (-1, 0, "a value from -1 to 0"),
     ],
 )
-def test_a_range_is_stated_by_the_bounds_that_it_has(low: int | None, high: int | None, text: str) -> None:
+def test_the_text_of_a_range_names_only_its_existing_limits(low: int | None, high: int | None, text: str) -> None:
     """The text of a range names the limits that exist; 0 is a limit, too."""
     assert _range(low, high) == text
 
@@ -31,7 +31,7 @@ BOUNDED = [
 
 
 @pytest.mark.parametrize(("config", "attribute"), BOUNDED, ids=lambda value: getattr(value, "__name__", value))
-def test_the_bounds_of_a_key_are_values_of_it(config: type[Config], attribute: str) -> None:
+def test_the_limits_of_a_key_are_accepted_and_values_beyond_are_rejected(config: type[Config], attribute: str) -> None:
     """The limits of a key are valid values, and the next whole number beyond is rejected."""
     made = config()
     [name] = [name for name, each in made.attributes().items() if each == attribute]
@@ -44,7 +44,7 @@ def test_the_bounds_of_a_key_are_values_of_it(config: type[Config], attribute: s
                 made.update({name: str(bound + step)})
 
 
-def test_comments_and_blank_lines_are_no_properties() -> None:
+def test_comments_and_blank_lines_of_a_properties_file_are_skipped() -> None:
     """Comments and blank lines are skipped, and blanks around names and values are removed."""
     text = "# one\n! two\n\n  a = 1 \n   \nb=2=3\n#c=4\nd="
     assert parse_properties(text) == {"a": "1", "b": "2=3", "d": ""}
@@ -52,7 +52,7 @@ def test_comments_and_blank_lines_are_no_properties() -> None:
         parse_properties("a=1\nword")
 
 
-def test_an_unknown_key_is_refused_with_the_nearest() -> None:
+def test_an_unknown_key_is_rejected_with_the_nearest_name() -> None:
     """An unknown key is rejected with the nearest name, even when only its value is read."""
     with pytest.raises(ConfigError, match=r"unknown configuration key brokerNam.*did you mean brokerName"):
         BrokerConfig().get("brokerNam")
@@ -60,6 +60,6 @@ def test_an_unknown_key_is_refused_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(("length", "whole"), [(_NAME_LENGTH_MAX, True), (_NAME_LENGTH_MAX + 1, False)])
-def test_a_long_name_is_shown_up_to_a_limit(length: int, whole: bool) -> None:
+def test_an_unknown_key_longer_than_the_limit_is_cut_in_the_error(length: int, whole: bool) -> None:
     """A name of exactly the maximum length is shown in full, a longer one is cut."""
     assert unknown_key("x" * length, ["brokerName"]).endswith("x" if whole else "x...")

@@ -24,16 +24,16 @@ RETRY = "%RETRY%G"
         ("A\N{IDEOGRAPHIC SPACE}||A", {"A\N{IDEOGRAPHIC SPACE}", "A"}),
     ],
 )
-def test_tags_are_trimmed_as_java_trims(expression: str, tags: set[str]) -> None:
+def test_tags_are_trimmed_as_in_java(expression: str, tags: set[str]) -> None:
     """Tags are trimmed as in Java: characters up to the blank are removed, other white space stays."""
     assert build_subscription("T", expression).tags == tags
 
 
-def wants(world: World, subscription: SubscriptionData) -> None:
-    world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
+def subscribe(world: World, subscription: SubscriptionData) -> None:
+    world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
 
 
-def found(world: World, topic: str = "A", expression: str | None = None, kind: str = "SQL92") -> list[bytes]:
+def pull(world: World, topic: str = "A", expression: str | None = None, kind: str = "SQL92") -> list[bytes]:
     """Return the messages that a pull of group `G` finds, by its own expression or that of the heartbeat."""
     flags = 0 if expression is None else 4
     operation = PullMessage("G", topic, 0, 0, 32, flags, 0, 0, 0, expression, kind)
@@ -52,45 +52,44 @@ def world() -> World:
     return world
 
 
-def test_hashes_of_a_heartbeat_count(world: World) -> None:
+def test_tag_hashes_of_a_heartbeat_decide_not_its_tags(world: World) -> None:
     """A heartbeat's tag hashes decide, not its tags; a star and a class filter match all messages."""
     by_tag = SubscriptionData("A", "red", "TAG", frozenset({"red"}), frozenset(), 1)
-    wants(world, by_tag)
-    assert found(world) == []
-    wants(world, replace(by_tag, codes=frozenset({tags_code_of("red")}), sub_version=2))
-    assert found(world) == [b"red"]
-    wants(world, replace(by_tag, sub_string="*", sub_version=3))
-    assert found(world) == [b"red", b"none"]
-    wants(world, replace(by_tag, class_filter_mode=True, sub_version=4))
-    assert found(world) == [b"red", b"none"]
+    subscribe(world, by_tag)
+    assert pull(world) == []
+    subscribe(world, replace(by_tag, codes=frozenset({tags_code_of("red")}), sub_version=2))
+    assert pull(world) == [b"red"]
+    subscribe(world, replace(by_tag, sub_string="*", sub_version=3))
+    assert pull(world) == [b"red", b"none"]
+    subscribe(world, replace(by_tag, class_filter_mode=True, sub_version=4))
+    assert pull(world) == [b"red", b"none"]
 
 
-def test_a_tag_whose_hash_is_nought(world: World) -> None:
+def test_a_tag_whose_hash_is_0_matches_messages_without_a_tag(world: World) -> None:
     """A tag whose hash is 0 matches messages without a tag, which have the same hash."""
-    assert found(world, expression="f5a5a608", kind="TAG") == [b"none"]
+    assert pull(world, expression="f5a5a608", kind="TAG") == [b"none"]
 
 
-def test_retries_are_filtered_as_the_topic_is(world: World) -> None:
+def test_retries_are_filtered_by_the_subscription_to_their_original_topic(world: World) -> None:
     """With filterSupportRetry retries are filtered by the subscription to their original topic, not by the pull's."""
     world.topic(RETRY)
     for topic in ("A", "B"):
         world.send(RETRY, b"red of " + topic.encode(), TAGS="red", RETRY_TOPIC=topic)
         world.send(RETRY, b"blue of " + topic.encode(), TAGS="blue", RETRY_TOPIC=topic)
-    wants(world, SubscriptionData("A", "TAGS = 'red'", "SQL92", sub_version=1))
+    subscribe(world, SubscriptionData("A", "TAGS = 'red'", "SQL92", sub_version=1))
     for expression in ("TRUE", "FALSE", "TAGS ="):
-        assert found(world, RETRY, expression) == [b"red of A", b"red of B", b"blue of B"]
-    assert found(world, RETRY, "blue", "TAG") == [b"blue of A", b"blue of B"]
-    assert found(world, "A", "FALSE") == []
+        assert pull(world, RETRY, expression) == [b"red of A", b"red of B", b"blue of B"]
+    assert pull(world, RETRY, "blue", "TAG") == [b"blue of A", b"blue of B"]
+    assert pull(world, "A", "FALSE") == []
 
 
-def test_unknown_kinds_filter_nothing() -> None:
-    """A subscription of an unknown type has no filter."""
+def test_a_subscription_of_an_unknown_type_has_no_filter() -> None:
     assert filter_of(SubscriptionData("A", "red", "FOO")) is None
 
 
 @pytest.mark.parametrize("topic", ["A", "t" * 200])
 @pytest.mark.parametrize("host", ["10.0.0.1", "fe80::1"])
-def test_properties_of_a_record(topic: str, host: str) -> None:
+def test_properties_are_found_in_records_of_every_layout(topic: str, host: str) -> None:
     """Properties are found in records of every layout without decoding them."""
     world = make_world()
     world.topic("A")

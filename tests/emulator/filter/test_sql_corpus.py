@@ -32,15 +32,13 @@ def outcome(expression: str) -> Any:
 
 
 @pytest.mark.parametrize(("noun", "name"), CASES)
-def test_the_recorded_corpus(noun: str, name: str) -> None:
-    """Each recorded expression matches and fails as on the real broker."""
+def test_each_recorded_sql_expression_matches_and_fails_as_on_the_real_broker(noun: str, name: str) -> None:
     record = TRUTH.of(REFERENCE_VERSION, noun, name)
     assert record is not None
     assert {expression: outcome(expression) for expression, _ in record.notes} == dict(record.notes)
 
 
-def test_the_corpus_is_large() -> None:
-    """The corpus has at least 300 different expressions."""
+def test_the_sql_corpus_has_at_least_300_expressions() -> None:
     records = [TRUTH.of(REFERENCE_VERSION, noun, name) for noun, name in CASES]
     assert len({expression for record in records if record for expression, _ in record.notes}) >= 300
 
@@ -65,14 +63,14 @@ def same(one: str, other: str, properties: Mapping[str, str]) -> bool:
 
 
 @given(_CONDITIONS, _CONDITIONS, _PROPERTIES)
-def test_de_morgan(p: str, q: str, properties: dict[str, str]) -> None:
+def test_sql_not_turns_and_into_or_by_de_morgan(p: str, q: str, properties: dict[str, str]) -> None:
     """NOT turns AND into OR, even for unknown and failed evaluations, because both stop at the same operand."""
     assert same(f"NOT ({p} AND {q})", f"NOT ({p}) OR NOT ({q})", properties)
     assert same(f"NOT ({p} OR {q})", f"NOT ({p}) AND NOT ({q})", properties)
 
 
 @given(st.sampled_from(_TRUTHS), st.sampled_from(_TRUTHS), st.sampled_from(_TRUTHS), _PROPERTIES)
-def test_logic_of_what_can_be_evaluated(p: str, q: str, r: str, properties: dict[str, str]) -> None:
+def test_sql_and_and_or_are_commutative_and_distributive(p: str, q: str, r: str, properties: dict[str, str]) -> None:
     """AND and OR are commutative and distribute over each other."""
     assert same(f"{p} AND {q}", f"{q} AND {p}", properties)
     assert same(f"{p} OR {q}", f"{q} OR {p}", properties)
@@ -81,7 +79,7 @@ def test_logic_of_what_can_be_evaluated(p: str, q: str, r: str, properties: dict
 
 
 @given(_CONDITIONS, _CONDITIONS, _CONDITIONS, _PROPERTIES)
-def test_chains_are_taken_from_the_left(p: str, q: str, r: str, properties: dict[str, str]) -> None:
+def test_sql_chains_of_and_or_of_or_are_associative(p: str, q: str, r: str, properties: dict[str, str]) -> None:
     """A chain of AND or of OR has the same result with any parentheses."""
     for word in ("AND", "OR"):
         assert same(f"{p} {word} {q} {word} {r}", f"({p} {word} {q}) {word} {r}", properties)
@@ -89,7 +87,9 @@ def test_chains_are_taken_from_the_left(p: str, q: str, r: str, properties: dict
 
 
 @given(st.sampled_from(_OPERANDS), st.sampled_from(_OPERANDS), st.sampled_from(_OPERANDS), _PROPERTIES)
-def test_words_for_two_comparisons(operand: str, low: str, high: str, properties: dict[str, str]) -> None:
+def test_sql_between_and_not_equal_match_the_comparisons_they_abbreviate(
+    operand: str, low: str, high: str, properties: dict[str, str]
+) -> None:
     """BETWEEN, NOT BETWEEN and <> equal the comparisons that they abbreviate, where they are allowed."""
     try:
         compile_sql(f"{operand} BETWEEN {low} AND {high}")
@@ -149,13 +149,14 @@ def _written(parts: st.SearchStrategy[Written]) -> st.SearchStrategy[Written]:
 
 
 @given(st.recursive(_LEAVES, _written, max_leaves=12))
-def test_parentheses_that_change_nothing(written: Written) -> None:
+def test_redundant_sql_parentheses_do_not_change_the_parsed_expression(written: Written) -> None:
     """An expression parses equally with all parentheses and with only those that it needs."""
     assert SqlParser(written.short).parse().text == SqlParser(written.full).parse().text
 
 
 @given(st.sampled_from(_OPERANDS + _TEXTS), st.sampled_from(_OPERANDS + _TEXTS), st.integers(0, 40), _PROPERTIES)
-def test_nesting_changes_nothing(left: str, right: str, depth: int, properties: dict[str, str]) -> None:
-    """Nested parentheses do not change the result."""
+def test_nested_sql_parentheses_do_not_change_the_result(
+    left: str, right: str, depth: int, properties: dict[str, str]
+) -> None:
     nested = "(" * depth + f"{left} = {right}" + ")" * depth
     assert same(nested, f"{left} = {right}", properties)

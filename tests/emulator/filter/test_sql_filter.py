@@ -85,21 +85,21 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("expression", "matching"), SEEN_WITH_A)
-def test_property_a_as_the_broker_was_seen_to_match_it(expression: str, matching: set[str]) -> None:
+def test_an_sql_expression_matches_the_observed_values_of_property_a(expression: str, matching: set[str]) -> None:
     """Of all values of a, including absent, exactly the observed ones match."""
     compiled = compile_sql(expression)
     assert {a for a in _A if compiled.matches({} if a is None else {"a": a})} == matching
 
 
 @pytest.mark.parametrize(("expression", "matching"), SEEN_WITH_B)
-def test_property_b_as_the_broker_was_seen_to_match_it(expression: str, matching: set[str]) -> None:
+def test_an_sql_expression_matches_the_observed_values_of_property_b(expression: str, matching: set[str]) -> None:
     """Of all values of b exactly the observed ones match."""
     compiled = compile_sql(expression)
     assert {b for b in _B if compiled.matches({"b": b})} == matching
 
 
 @pytest.mark.parametrize("expression", REFUSED)
-def test_refused_expressions(expression: str) -> None:
+def test_an_sql_expression_that_the_broker_rejects_does_not_compile(expression: str) -> None:
     """An expression that the broker rejects with code 23 does not compile."""
     with pytest.raises(SqlError):
         compile_sql(expression)
@@ -129,13 +129,15 @@ def test_refused_expressions(expression: str) -> None:
         ("b NOT CONTAINS 'y'", {}, False),
     ],
 )
-def test_absent_properties(expression: str, properties: dict[str, str], matches: bool) -> None:
+def test_absent_properties_are_null_in_sql_comparisons(
+    expression: str, properties: dict[str, str], matches: bool
+) -> None:
     """Absent properties are null: equal to each other, unknown on the left, different on the right."""
     assert compile_sql(expression).matches(properties) is matches
 
 
 @pytest.mark.parametrize("expression", [row[0] for row in _VECTORS["expressions"]])
-def test_recorded_outcomes_of_the_real_filter(expression: str) -> None:
+def test_recorded_sql_expressions_match_or_fail_as_in_the_real_filter(expression: str) -> None:
     """Every recorded expression matches the same messages, or fails with the same text."""
     wanted = dict(_VECTORS["expressions"])[expression]
     assert _outcome(expression) == wanted
@@ -149,7 +151,7 @@ def _outcome(expression: str) -> str | dict[str, str]:
     return "".join("01"[compiled.matches(message)] for message in _VECTORS["messages"])
 
 
-def test_texts_that_clients_show() -> None:
+def test_an_sql_syntax_error_names_the_wrong_token_and_the_valid_ones() -> None:
     """The error names the first wrong token and all tokens that would be valid there."""
     with pytest.raises(SqlError) as caught:
         compile_sql("a >")
@@ -171,7 +173,7 @@ def test_texts_that_clients_show() -> None:
         ("a = 1 /* open\n", 2, 0),
     ],
 )
-def test_an_unfinished_token_is_reported_at_the_end(expression: str, line: int, column: int) -> None:
+def test_an_unfinished_sql_token_is_reported_at_the_end_of_the_text(expression: str, line: int, column: int) -> None:
     """An unfinished token is reported at the end; after a final line break that is column 0 of the next line."""
     with pytest.raises(SqlError) as caught:
         compile_sql(expression)
@@ -187,7 +189,9 @@ def test_an_unfinished_token_is_reported_at_the_end(expression: str, line: int, 
         ("+", "1 > a", 6000, 0),
     ],
 )
-def test_the_depth_that_fits_on_the_stack(sign: str, operand: str, fits: int, does_not_fit: int) -> None:
+def test_sql_nesting_compiles_up_to_the_depth_observed_on_the_broker(
+    sign: str, operand: str, fits: int, does_not_fit: int
+) -> None:
     """Expressions compile up to the depth that 5.3.3 was seen to compile, and fail where it was seen to fail."""
     end = ")" if sign == "(" else ""
     compile_sql(sign * fits + operand + end * fits)
@@ -196,13 +200,13 @@ def test_the_depth_that_fits_on_the_stack(sign: str, operand: str, fits: int, do
             compile_sql(sign * does_not_fit + operand + end * does_not_fit)
 
 
-def test_an_expression_of_too_many_tokens_does_not_compile() -> None:
+def test_an_sql_expression_of_too_many_tokens_does_not_compile() -> None:
     """An expression with too many tokens fails with the limit, which is the emulator's own."""
     with pytest.raises(SqlError, match="more than 50000 tokens"):
         compile_sql("a" + " OR a" * 25_000)
 
 
-def test_deep_and_long_expressions() -> None:
+def test_deep_and_long_sql_expressions_within_the_limits_are_evaluated() -> None:
     """Nesting beyond upstream's stack does not compile; anything within compiles and is evaluated completely."""
     assert compile_sql("(" * 1000 + "a = 1" + ")" * 1000).matches({"a": "1"})
     assert compile_sql("NOT " * 1000 + "(a = 1)").matches({"a": "1"})
@@ -224,7 +228,9 @@ _VALUES = st.one_of(st.text(max_size=8), st.sampled_from(["1", "-0.0", "NaN", "1
 
 
 @given(_EXPRESSIONS, st.dictionaries(st.sampled_from("abc"), _VALUES))
-def test_nothing_but_sql_error_ever_comes_out(expression: str, properties: dict[str, str]) -> None:
+def test_any_sql_text_raises_only_sql_error_or_evaluates_to_a_boolean(
+    expression: str, properties: dict[str, str]
+) -> None:
     """Any text either fails with SqlError or evaluates to true or false for any properties."""
     try:
         compiled = compile_sql(expression)
@@ -236,7 +242,7 @@ def test_nothing_but_sql_error_ever_comes_out(expression: str, properties: dict[
 @given(
     st.sampled_from(["a > 5", "a = b", "b CONTAINS 'x'", "a IS NULL"]), st.dictionaries(st.sampled_from("ab"), _VALUES)
 )
-def test_not_not_is_the_same(expression: str, properties: dict[str, str]) -> None:
+def test_double_sql_negation_changes_nothing(expression: str, properties: dict[str, str]) -> None:
     """An expression and its negation never both match, and NOT NOT changes nothing."""
     plain, negated = compile_sql(expression), compile_sql(f"NOT ({expression})")
     twice = compile_sql(f"NOT NOT ({expression})")
@@ -262,7 +268,7 @@ def test_not_not_is_the_same(expression: str, properties: dict[str, str]) -> Non
         (float("-inf"), "-Infinity"),
     ],
 )
-def test_a_double_has_the_digits_that_java_prints(value: float, text: str) -> None:
+def test_a_double_is_printed_as_in_java(value: float, text: str) -> None:
     """A double is printed with as few digits as identify it (Double.toString).
 
     It has an exponent below 0.001 and from 10,000,000 on.
@@ -273,8 +279,7 @@ def test_a_double_has_the_digits_that_java_prints(value: float, text: str) -> No
 @pytest.mark.parametrize(
     ("text", "column"), [("a = 'x' ! 1", 9), ("a = '\U0001f600' ! 1", 10), ("a = '\uffff' ! 1", 9)]
 )
-def test_columns_count_the_units_of_java(text: str, column: int) -> None:
-    """A character beyond U+FFFF counts as two columns."""
+def test_a_character_beyond_u_ffff_counts_as_two_columns_in_sql_errors(text: str, column: int) -> None:
     with pytest.raises(SqlError) as caught:
         compile_sql(text)
     assert f"at line 1, column {column}." in str(caught.value)

@@ -24,15 +24,15 @@ from rocketmq_testkit.emulator.operations.topics import GetTopicConfig
 WALK = Path(__file__).parents[2] / "support" / "journal_walk.py"
 
 
-def test_an_operation_that_a_node_does_not_know(world: World) -> None:
+def test_an_unknown_operation_is_answered_request_code_not_supported(world: World) -> None:
     """An unknown operation is answered REQUEST_CODE_NOT_SUPPORTED, with the names of operation and node."""
     outcome = world.engine.submit(world.broker, GetRouteInfo("A")).outcome
     assert isinstance(outcome, EngineError)
     assert (outcome.code, outcome.remark) == (3, "GetRouteInfo is not supported by broker-a")
 
 
-def test_the_journal_keeps_refusals_without_their_tracebacks(world: World) -> None:
-    """A copy: its code and text are those of the error, whose frames hold what the request brought."""
+def test_the_journal_keeps_errors_without_their_tracebacks(world: World) -> None:
+    """The journal keeps a copy with code and text of the error, whose frames hold the contents of the request."""
     with pytest.raises(EngineError) as caught:
         world.engine.execute(world.broker, GetTopicConfig("missing"))
     kept = list(world.engine.journal)[-1].outcome
@@ -42,7 +42,7 @@ def test_the_journal_keeps_refusals_without_their_tracebacks(world: World) -> No
     assert (kept.__traceback__, kept.__context__) == (None, None)
 
 
-def test_a_bug_of_ours_is_reported_and_answered() -> None:
+def test_an_exception_in_a_handler_is_reported_and_answered_system_error() -> None:
     """An exception in a handler is reported, the client gets SYSTEM_ERROR, and the next request works."""
     bugs: list[BaseException] = []
     engine = Engine(report_bug=bugs.append)
@@ -80,8 +80,7 @@ def test_the_journal_is_bounded_and_holds_no_bodies() -> None:
     assert all(getattr(entry.subject, "body", b"") == b"" for entry in world.engine.journal)
 
 
-def test_parked_requests_are_written_down_twice(world: World) -> None:
-    """A parked request has two journal entries: when it is parked and when it is answered."""
+def test_a_parked_request_has_a_parked_and_an_answered_journal_entry(world: World) -> None:
     world.topic("A")
     world.pop("A", poll_ms=1000)
     world.advance(1000)
@@ -104,8 +103,7 @@ def test_one_seed_gives_one_journal_under_any_hash_seed() -> None:
     assert len(texts.pop().splitlines()) > 300
 
 
-def test_the_journal_tells_the_channel_and_the_call_apart(world: World) -> None:
-    """Each journal entry names the connection and the call of its request."""
+def test_a_journal_entry_names_the_connection_and_the_call_of_its_request(world: World) -> None:
     world.topic("A")
     call = DirectCall(DirectChannel("the-connection"))
     call.label = "the-call"
@@ -134,13 +132,13 @@ def test_the_journal_tells_the_channel_and_the_call_apart(world: World) -> None:
         (60_000, -5, -5),
     ],
 )
-def test_a_time_of_a_client_is_of_the_clock_that_is_nearer(ahead_ms: int, client_ms: int, engine_ms: int) -> None:
+def test_a_client_timestamp_is_converted_from_the_nearer_clock(ahead_ms: int, client_ms: int, engine_ms: int) -> None:
     """A client's timestamp belongs to the nearer clock; on a tie to the engine's; 0 and below mean no timestamp."""
     gate = Gate(Scheduler(START_MS), Journal(1, 1), raise_bug, lambda: ahead_ms)
     assert gate.engine_time_ms(client_ms) == engine_ms
 
 
-def test_what_a_request_sets_off_comes_after_its_own_answer(world: World) -> None:
+def test_follow_up_actions_of_a_request_run_after_its_own_response(world: World) -> None:
     """Follow-up actions of a request run after its own response, even if it answers a parked request first."""
     told: list[str] = []
     gate = world.engine.gate

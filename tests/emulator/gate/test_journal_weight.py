@@ -46,7 +46,9 @@ def port_of(emulation: EmulationConfig | None = None) -> tuple[Port, Peer]:
 
 
 @pytest.mark.parametrize(("count", "work"), WORK.values(), ids=WORK)
-def test_the_estimate_is_near_the_truth(count: int, work: Callable[[Peer], Any]) -> None:
+def test_the_journal_size_estimate_is_near_the_memory_that_clearing_frees(
+    count: int, work: Callable[[Peer], Any]
+) -> None:
     """The estimate is between half and three times the memory that is freed when the journal is cleared."""
     port, peer = port_of()
     journal = port.engine.journal
@@ -64,7 +66,7 @@ def test_the_estimate_is_near_the_truth(count: int, work: Callable[[Peer], Any])
     assert journal.held_bytes == 0
 
 
-def test_heavy_entries_push_out_older_ones() -> None:
+def test_journal_entries_beyond_the_byte_limit_evict_the_oldest() -> None:
     """When heavy entries exceed the limit, the oldest are dropped and counted; the newest stay."""
     port, peer = port_of(EmulationConfig(journal_max_bytes=MIB))
     journal = port.engine.journal
@@ -79,7 +81,7 @@ def test_heavy_entries_push_out_older_ones() -> None:
     assert MIB / 2 < journal.held_bytes <= MIB
 
 
-def test_an_entry_that_is_too_heavy_is_dropped_itself() -> None:
+def test_a_journal_with_a_limit_of_zero_bytes_keeps_no_entry() -> None:
     """A journal with a limit of 0 bytes keeps no entry and counts all as dropped."""
     port, peer = port_of(EmulationConfig(journal_max_bytes=0))
     exchange(peer, RequestCode.HEART_BEAT, {}, HEARTBEAT)
@@ -88,7 +90,7 @@ def test_an_entry_that_is_too_heavy_is_dropped_itself() -> None:
     assert journal.dropped == journal.written > 0
 
 
-def test_weights_are_added_and_taken_away_alike() -> None:
+def test_the_journal_size_is_the_sum_over_its_kept_entries() -> None:
     """After any number of entries the total weight is the sum over the entries that are kept."""
     port, peer = port_of(EmulationConfig(journal_max_entries=7))
     for number in range(50):
@@ -101,8 +103,8 @@ def test_weights_are_added_and_taken_away_alike() -> None:
     assert len(held) == 7
 
 
-def test_properties_weigh_the_same_however_they_came() -> None:
-    """Their length is known once the message is stored, and counted if it was not."""
+def test_properties_of_unknown_length_are_weighed_without_separators() -> None:
+    """The length of properties is known once the message is stored, and counted if it was not."""
     properties = {f"k{number}": "v" * 50 for number in range(20)}
     decoded, counted = (
         SendMessage("PG", "T", 0, b"", properties, ("h", 1), 0, properties_length=length)
@@ -112,8 +114,7 @@ def test_properties_weigh_the_same_however_they_came() -> None:
     assert weigh(decoded) - weigh(counted) == 2 * len(properties)  # the separators
 
 
-def test_weights_of_single_values() -> None:
-    """Texts weigh their length; shared and empty values weigh nothing."""
+def test_texts_weigh_their_length_and_shared_or_empty_values_weigh_nothing() -> None:
     weigh = SUBJECTS[GetMaxOffset]
     assert weigh(GetMaxOffset("x" * 1_000, 0)) - weigh(GetMaxOffset("", 0)) == 1_000
     assert walked(SubscriptionData("t", tags=frozenset({"a" * 500}))) > walked(SubscriptionData("t")) + 500

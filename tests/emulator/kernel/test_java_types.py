@@ -35,21 +35,20 @@ WRONG: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("value", "hint"), FITTING)
-def test_fitting_values(value: Any, hint: Any) -> None:
-    """A value of the declared type raises no error."""
+def test_a_value_of_the_declared_type_raises_no_error(value: Any, hint: Any) -> None:
     check(value, hint)
 
 
 @pytest.mark.parametrize(("value", "hint", "text"), WRONG, ids=range(len(WRONG)))
-def test_wrong_values(value: Any, hint: Any, text: str) -> None:
-    """The error names the field, its value and the expected type."""
+def test_a_value_of_another_type_is_rejected_with_field_value_and_expected_type(
+    value: Any, hint: Any, text: str
+) -> None:
     with pytest.raises(JavaTypeError) as wrong:
         check(value, hint)
     assert str(wrong.value) == text
 
 
-def test_operations_are_checked_to_the_last_value() -> None:
-    """An operation is checked at any depth."""
+def test_values_inside_an_operation_are_checked_at_any_depth() -> None:
     check_fields(CreateGroup(GroupConfig("g")))
     with pytest.raises(JavaTypeError, match=r"^config\.retry_max_times=2147483648: expected a whole number of 32 bits"):
         check_fields(CreateGroup(GroupConfig("g", retry_max_times=2**31)))
@@ -58,14 +57,13 @@ def test_operations_are_checked_to_the_last_value() -> None:
         check_fields(QueueMapping("t", 1, "b", 0, {0: [part]}))
 
 
-def test_java_text_and_integers() -> None:
-    """Texts are encoded and integers wrapped as in Java."""
+def test_texts_are_encoded_and_integers_wrapped_as_in_java() -> None:
     assert java_text("a\ud800\U0001f600\ufffd") == "a?\U0001f600\ufffd"
     assert [wrapped(number, 32) for number in (2**31, -(2**31) - 1, 2**32 + 5, -7)] == [-(2**31), 2**31 - 1, 5, -7]
 
 
 @pytest.mark.parametrize("text", [str(2**63), str(-(2**63) - 1), "9" * 4000, "9" * 5000])
-def test_keys_are_at_most_longs(text: str) -> None:
+def test_a_key_rejects_numbers_beyond_64_bits_and_unpaired_surrogates(text: str) -> None:
     """The value of a key is at most a 64-bit number, even if the key declares no range."""
     with pytest.raises(ConfigError, match=r"^timerCongestNumEachSlot="):
         BrokerConfig().set("timerCongestNumEachSlot", text)

@@ -5,7 +5,7 @@ from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
 
 
-def test_a_lifetime_ends_with_all_of_its_timers() -> None:
+def test_ending_a_lifetime_cancels_its_remaining_timers() -> None:
     """Timers of a lifetime run in order with all others, and the remaining ones end with it."""
     scheduler = Scheduler(100)
     lifetime, other = scheduler.begin(), scheduler.begin()
@@ -41,8 +41,7 @@ def test_timers_see_their_own_due_time() -> None:
     assert scheduler.now_ms == 1000
 
 
-def test_same_instant_keeps_the_order_of_calls() -> None:
-    """Timers due at the same time run in the order in which they were created."""
+def test_timers_due_at_the_same_time_run_in_creation_order() -> None:
     scheduler = Scheduler()
     seen: list[str] = []
     for name in "abc":
@@ -67,7 +66,7 @@ def test_cancelled_timers_do_not_run_and_do_not_pile_up() -> None:
     assert not kept.active
 
 
-def test_what_a_timer_changes_counts_at_once() -> None:
+def test_a_timer_can_cancel_and_add_timers_of_its_own_time() -> None:
     """A timer can cancel others of its time, add to them, and set one for a time that has passed."""
     scheduler = Scheduler()
     ran: list[str] = []
@@ -86,7 +85,7 @@ def test_what_a_timer_changes_counts_at_once() -> None:
     assert scheduler.next_deadline_ms() is None
 
 
-def test_a_timer_that_fails_leaves_the_others() -> None:
+def test_timers_after_a_failing_timer_run_with_the_next_advance() -> None:
     """An error in a timer propagates to the caller; timers due after it run with the next advance."""
     scheduler = Scheduler()
     ran: list[int] = []
@@ -102,7 +101,7 @@ def test_a_timer_that_fails_leaves_the_others() -> None:
     assert ran == [10]
 
 
-def test_time_never_goes_back() -> None:
+def test_advancing_to_a_past_time_leaves_the_time_unchanged() -> None:
     """Advancing to a past time leaves the time unchanged, but runs due timers."""
     scheduler = Scheduler(50)
     ran: list[int] = []
@@ -111,7 +110,7 @@ def test_time_never_goes_back() -> None:
     assert (scheduler.now_ms, ran) == (50, [50])
 
 
-def test_an_earlier_timer_is_announced() -> None:
+def test_the_driver_is_notified_of_a_timer_due_before_all_others() -> None:
     """A real-time driver is notified of a timer that is due before all others, and only then."""
     scheduler = Scheduler()
     calls: list[int | None] = []
@@ -122,15 +121,14 @@ def test_an_earlier_timer_is_announced() -> None:
     assert calls == [100, 50]
 
 
-def test_advance_inside_a_timer_is_our_bug() -> None:
-    """A timer that advances the time raises AssertionError."""
+def test_a_timer_that_advances_the_time_raises_assertion_error() -> None:
     scheduler = Scheduler()
     scheduler.call_at(1, lambda: scheduler.advance_to(2), "bad")
     with pytest.raises(AssertionError, match="inside a timer"):
         scheduler.advance_to(1)
 
 
-def test_streams_of_chance_are_independent() -> None:
+def test_random_streams_are_independent_and_determined_by_the_seed() -> None:
     """A draw from one random stream does not affect another, and the seed determines all."""
     one, other = RandomStreams(7), RandomStreams(7)
     one.stream("a").bits()
@@ -139,7 +137,7 @@ def test_streams_of_chance_are_independent() -> None:
     assert all(0 <= RandomStreams(3).stream(str(n)).below(10) < 10 for n in range(100))
 
 
-def test_one_timer_that_is_wanted_is_enough() -> None:
+def test_a_matching_timer_is_found_among_others_until_it_has_run() -> None:
     """A wanted timer is found among others at the same and other times, until it has run."""
     scheduler = Scheduler(0)
 

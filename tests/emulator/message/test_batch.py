@@ -61,7 +61,9 @@ def stored(world: World) -> tuple[list[bytes], list[int]]:
 @given(PARTS, SHARED)
 @example([(0, b"a", b"TAGS\x01a\x02X\x01y\x02TAGS\x01b\x02")], {})
 @example([(0, b"a", b"a\x01b\x02"), (0, b"b", b"c\x01d\x02TAGS\x01t\x02")], {"WAIT": "true"})
-def test_copied_messages_are_like_merged_ones(parts: list[tuple[int, bytes, bytes]], shared: dict[str, str]) -> None:
+def test_copied_batch_messages_are_stored_like_merged_ones(
+    parts: list[tuple[int, bytes, bytes]], shared: dict[str, str]
+) -> None:
     """A broker with light queues never copies, since it decodes all properties; both brokers store the same.
 
     If a name occurs twice, the copy contains both, and the last one counts.
@@ -73,7 +75,7 @@ def test_copied_messages_are_like_merged_ones(parts: list[tuple[int, bytes, byte
     (copies, codes), (merged, merged_codes) = stored(quick), stored(plain)
     assert codes == merged_codes
     if any(len(pairs) != len(dict(pairs)) for pairs in map(pairs_of, parts)):
-        assert [said(each) for each in copies] == [said(each) for each in merged]
+        assert [contents(each) for each in copies] == [contents(each) for each in merged]
     else:
         assert copies == merged
         assert answers[0] == answers[1]
@@ -84,7 +86,7 @@ BEGINNINGS = (0, 1, 7, 200, 1000)
 
 
 @pytest.mark.parametrize("before", BEGINNINGS)
-def test_a_batch_goes_on_in_the_next_file(before: int) -> None:
+def test_a_copied_batch_continues_in_the_next_log_file(before: int) -> None:
     """Copied batches continue in the next log file like single messages, and no message is lost in between."""
     keys = {"max_message_size": 20_000, "mapped_file_size_commit_log": 160_000}
     worlds = make_world(**keys), make_world(enable_lmq=True, **keys)
@@ -106,7 +108,7 @@ def test_a_batch_goes_on_in_the_next_file(before: int) -> None:
     assert queues[0].sizes == queues[1].sizes
 
 
-def test_a_batch_wakes_who_waits() -> None:
+def test_a_waiting_pull_is_answered_with_the_whole_batch() -> None:
     """A waiting pull is answered when the whole batch is stored, with all its messages."""
     world = make_world()
     world.topic("T")
@@ -125,14 +127,14 @@ def pairs_of(part: tuple[int, bytes, bytes]) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in found if name and value]
 
 
-def said(data: bytes) -> tuple[object, ...]:
+def contents(data: bytes) -> tuple[object, ...]:
     """Return the contents of a record without its position."""
     record = decode(data)
     return record.queue_id, record.flag, record.queue_offset, record.sys_flag, record.body, record.property_map()
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4))
-def test_usual_texts_are_what_encode_writes(texts: list[bytes]) -> None:
+def test_a_usual_property_text_is_unchanged_by_decoding_and_encoding(texts: list[bytes]) -> None:
     """A usual text is unchanged by decoding and encoding, except for duplicate names."""
     if not are_well_formed(texts, RESERVED):
         return
@@ -158,20 +160,19 @@ def test_usual_texts_are_what_encode_writes(texts: list[bytes]) -> None:
         b"CLUSTER\x01x\x02",
     ],
 )
-def test_what_is_not_usual(text: bytes) -> None:
+def test_a_property_text_with_malformed_or_reserved_pairs_is_not_usual(text: bytes) -> None:
     """Any one of these texts makes the broker decode the properties of the batch."""
     assert are_well_formed([b"a\x01b\x02", b""], RESERVED)
     assert not are_well_formed([b"a\x01b\x02", text], RESERVED)
 
 
-def test_parts_of_a_batch() -> None:
-    """A split batch has the messages that it was built from."""
+def test_a_split_batch_has_the_messages_that_it_was_built_from() -> None:
     parts = [(1, b"one", b"a\x01b\x02"), (2, b"", b"")]
 
     assert split_batch(body_of(parts)) == parts
 
 
-def test_a_name_that_stands_twice_stays_so() -> None:
+def test_a_duplicate_property_name_stays_in_the_stored_text() -> None:
     """A duplicate name stays in the stored text, as upstream; its reader uses the last one."""
     world = make_world()
     store(world, [(0, b"a", b"X\x01y\x02X\x01z\x02")], {"WAIT": "true"})
@@ -181,7 +182,7 @@ def test_a_name_that_stands_twice_stays_so() -> None:
     assert decode(record).property_map()["X"] == "z"
 
 
-def test_who_waits_for_a_property_is_told() -> None:
+def test_a_waiting_filtered_pull_is_woken_by_the_matching_message_of_a_batch() -> None:
     """A pull that waits with a property filter is woken by the first message of a batch that matches."""
     world = make_world(enable_property_filter=True)
     world.topic("T")

@@ -16,7 +16,7 @@ def test_a_group_of_up_to_255_legal_characters_is_created_by_its_use(group: str,
 
 
 @pytest.mark.parametrize(("v2", "digit"), [(None, NORMAL), (False, RETRY_V1), (True, RETRY_V2)])
-def test_a_digit_stands_for_each_kind_of_topic(v2: bool | None, digit: int) -> None:
+def test_each_kind_of_topic_has_its_digit_in_both_directions(v2: bool | None, digit: int) -> None:
     """Each kind of topic (normal, pop retry v1, pop retry v2) has its digit, in both directions."""
     topic = "T" if v2 is None else pop_retry_topic("T", "G", v2=v2)
     assert topic_digit(topic) == digit
@@ -24,7 +24,6 @@ def test_a_digit_stands_for_each_kind_of_topic(v2: bool | None, digit: int) -> N
 
 
 @pytest.mark.parametrize("digit", ["3", "", "x", -1])
-def test_another_digit_stands_for_nothing(digit: str | int) -> None:
-    """Any other digit is rejected with upstream's text."""
+def test_an_unknown_topic_digit_is_rejected_with_upstreams_text(digit: str | int) -> None:
     with pytest.raises(EngineError, match="getRetry fail, format is wrong"):
         real_topic("T", "G", digit)

@@ -16,7 +16,9 @@ PROPERTIES = st.dictionaries(WORDS | st.just("WAIT"), WORDS | st.just("")).map(l
 
 
 @given(PROPERTIES, st.sampled_from(["WAIT", "A", "I"]), st.sampled_from(["false", "A"]))
-def test_one_more_value(properties: dict[str, str], name: str, value: str) -> None:
+def test_changing_one_value_in_a_property_text_equals_encoding_all(
+    properties: dict[str, str], name: str, value: str
+) -> None:
     """Changing or adding one value in a text equals encoding the changed properties."""
     text = encode(properties)
     assert encode_with(text, properties, name, value) == encode({**properties, name: value})
@@ -33,24 +35,23 @@ def test_one_more_value(properties: dict[str, str], name: str, value: str) -> No
         ("", {}),
     ],
 )
-def test_a_part_without_name_or_value_is_no_property(text: str, found: dict[str, str]) -> None:
+def test_a_property_without_name_or_value_is_skipped(text: str, found: dict[str, str]) -> None:
     """A part without name or value is skipped, and the parts after it are decoded."""
     assert decode(text) == found
 
 
-def test_an_empty_value_is_no_property() -> None:
-    """An empty value is not encoded."""
+def test_a_property_with_an_empty_value_is_not_encoded() -> None:
     assert encode({"a": "", "b": "2", "c": ""}) == "b\x012\x02"
 
 
-def test_a_text_of_very_many_properties_is_read_up_to_a_limit() -> None:
+def test_a_text_of_very_many_properties_is_decoded_up_to_a_limit() -> None:
     """A text with very many properties, too long to be stored, is decoded up to a limit."""
     text = "".join(f"name-{number:06}\x01value\x02" for number in range(_PAIRS_MAX + 100))
     assert len(text) > _LARGE
     assert len(decode(text)) == _PAIRS_MAX + 1
 
 
-def test_each_name_is_declared_once() -> None:
+def test_each_property_name_is_declared_once_in_the_table() -> None:
     """Each constant of the module is a name in the table, and a second declaration of a name is refused."""
     constants = {
         value for name, value in vars(props).items() if name.isupper() and name[0] != "_" and isinstance(value, str)
@@ -60,7 +61,7 @@ def test_each_name_is_declared_once() -> None:
         props._property("KEYS", SetBy.SENDER)
 
 
-def test_upstream_reserves_51_names() -> None:
+def test_upstream_reserves_51_property_names() -> None:
     """MessageConst.STRING_HASH_SET of 5.3.3 has 51 names; user properties of other names are shown over gRPC."""
     assert len(props.RESERVED) == 51
     assert {"KEYS", "__CRC32#", "INNER_MULTI_QUEUE_OFFSET"} <= props.RESERVED
@@ -68,7 +69,7 @@ def test_upstream_reserves_51_names() -> None:
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_broker_sets_and_removes_what_the_table_says(batch: bool) -> None:
+def test_a_broker_sets_and_removes_only_the_properties_of_the_table(batch: bool) -> None:
     """A sent message keeps all known properties but those that a broker sets in, or removes from, each message."""
     sent = {name: "x" for name, each in props.TABLE.items() if not each.steers}
     sent |= dict.fromkeys((*props.SET_AT_SEND, *props.REMOVED_AT_SEND), "x")

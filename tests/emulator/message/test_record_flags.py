@@ -16,7 +16,9 @@ def stored(world: World) -> list[Record]:
 
 @pytest.mark.parametrize("claimed", [0x10, 0x20, 0x30])
 @pytest.mark.parametrize("sender", ["10.0.0.1", "::1"])
-def test_hosts_have_the_form_that_they_have(world: World, claimed: int, sender: str) -> None:
+def test_host_bits_match_the_stored_addresses_whatever_flag_the_sender_sets(
+    world: World, claimed: int, sender: str
+) -> None:
     """The host bits match the stored addresses regardless of the sender's flag, so every record can be decoded."""
     world.topic("T")
     sent = SendMessage("PG", "T", 0, b"x", {}, (sender, 5), world.now_ms, sys_flag=claimed | 0x100)
@@ -27,7 +29,7 @@ def test_hosts_have_the_form_that_they_have(world: World, claimed: int, sender: 
     assert [message.queue_offset for message in world.popped("T")] == [0]
 
 
-def test_messages_of_a_topic_of_many_tags_are_marked(world: World) -> None:
+def test_messages_have_the_multi_tag_bit_while_their_topic_is_multi_tag(world: World) -> None:
     """Messages of a topic have the multi-tag bit while its filter type is MULTI_TAG."""
     for kind in ("MULTI_TAG", "SINGLE_TAG"):
         world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6, kind)))

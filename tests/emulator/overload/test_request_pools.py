@@ -52,7 +52,7 @@ def change(world: World, **keys: str) -> None:
     world.ask(Done, UpdateBrokerConfig(keys))
 
 
-def test_nobody_waits_unless_something_keeps_threads(world: World) -> None:
+def test_requests_do_not_wait_while_no_key_occupies_threads(world: World) -> None:
     """Without anything that occupies threads the pools are off, and requests run at once, even with one thread."""
     assert not world.broker.request_pools.is_active
     change(world, sendMessageThreadPoolNums="1", sendThreadPoolQueueCapacity="1")
@@ -61,7 +61,7 @@ def test_nobody_waits_unless_something_keeps_threads(world: World) -> None:
     assert all(isinstance(sent(world).outcome, SendResult) for _ in range(5))
 
 
-def test_requests_take_their_time_one_after_the_other() -> None:
+def test_with_one_thread_requests_are_served_one_after_the_other() -> None:
     """With one thread each request waits for those before it, and is stored after its own service time."""
     world = make_world(1, request_times="send=50", **ONE_THREAD)
     world.topic("T")
@@ -74,7 +74,7 @@ def test_requests_take_their_time_one_after_the_other() -> None:
         assert isinstance(call.outcome, SendResult)
 
 
-def test_who_finds_the_queue_full_is_refused() -> None:
+def test_a_request_to_a_full_pool_queue_is_rejected_as_overload() -> None:
     """A request that finds the queue full is rejected at once; waiting requests are served."""
     world = make_world(1, request_times="send=50", **ONE_THREAD)
     world.topic("T")
@@ -84,7 +84,7 @@ def test_who_finds_the_queue_full_is_refused() -> None:
     assert all(isinstance(call.outcome, SendResult) for call in calls)
 
 
-def test_who_waits_too_long_is_refused() -> None:
+def test_a_request_that_waits_too_long_in_the_queue_is_rejected() -> None:
     """A request that waits too long is rejected at the next check, the oldest first.
 
     Checks come every 10 ms, from one second after the start.
@@ -108,7 +108,7 @@ def test_who_waits_too_long_is_refused() -> None:
     assert world.broker.store.max_offset("T", 0) == 1
 
 
-def test_nobody_is_refused_for_waiting_where_that_is_off() -> None:
+def test_without_fast_failure_no_request_is_rejected_for_waiting() -> None:
     """With brokerFastFailureEnable off no request is rejected for waiting."""
     world = make_world(request_times="send=900", broker_fast_failure_enable=False, send_message_thread_pool_nums=1)
     world.topic("T")
@@ -134,7 +134,7 @@ def test_nobody_is_refused_for_waiting_where_that_is_off() -> None:
         (BrokerPool.BALANCE, None),
     ],
 )
-def test_pools_have_waiting_times_of_their_own(pool: BrokerPool, wait_ms: int | None) -> None:
+def test_each_pool_has_its_own_maximum_wait(pool: Pool, wait_ms: int | None) -> None:
     """Each pool has its own maximum wait; requests of a pool without one are served in the end."""
     world = make_world(
         1, request_times=f"{pool.title}=60000", os_page_cache_busy_time_out_mills=90_000, **{pool.threads: 1}
@@ -154,7 +154,7 @@ def test_pools_have_waiting_times_of_their_own(pool: BrokerPool, wait_ms: int | 
     assert isinstance(waits.outcome, EngineError) == (wait_ms is not None)
 
 
-def test_who_waited_for_a_thread_while_the_store_is_too_slow_is_refused_there() -> None:
+def test_a_request_that_gets_its_thread_while_the_store_is_slow_is_rejected() -> None:
     """Without fast failure, a request that gets its thread while the store is too slow is rejected then."""
     pools = {"send_message_thread_pool_nums": 2, "broker_fast_failure_enable": False}
     world = make_world(1, request_times="send=3000", **pools)
@@ -173,7 +173,7 @@ def test_who_waited_for_a_thread_while_the_store_is_too_slow_is_refused_there() 
     assert world.broker.store.max_offset("T", 0) == 2
 
 
-def test_a_store_that_is_too_slow_refuses_sends() -> None:
+def test_a_slow_store_rejects_waiting_new_and_proxy_sends() -> None:
     """A store that is too slow rejects waiting sends, new sends and proxy sends, each with its own text."""
     world = make_world(1, request_times="send=3000", wait_time_mills_in_send_queue=10_000, **ONE_THREAD)
     world.topic("T")
@@ -197,8 +197,8 @@ def test_a_store_that_is_too_slow_refuses_sends() -> None:
     assert isinstance(world.engine.submit(world.broker, message(world, through_proxy=True)).outcome, SendResult)
 
 
-@pytest.mark.parametrize("form", RefusalForm)
-def test_requests_are_refused_on_demand(form: RefusalForm) -> None:
+@pytest.mark.parametrize("form", Form)
+def test_request_refusals_reject_requests_of_the_pool_in_each_form(form: Form) -> None:
     """While requestRefusals is set, requests of a pool are rejected with any of the forms."""
     world = make_world(request_refusals=f"pull=OVERLOAD send={form.name}")
     world.topic("T")
@@ -209,15 +209,14 @@ def test_requests_are_refused_on_demand(form: RefusalForm) -> None:
     assert not world.broker.request_pools.is_active
 
 
-def test_a_request_that_is_refused_on_demand_says_how_long_it_may_wait() -> None:
+def test_a_request_rejected_by_request_refusals_reports_the_maximum_wait() -> None:
     """A request rejected by requestRefusals reports the maximum wait, as one that waited exactly that long does."""
     world = make_world(request_refusals="ack=TIMEOUT_CLEAN_QUEUE")
     assert busy(asked(world, BrokerPool.ACK, message(world))) == CLEANED.format(3_000, 0)
 
 
 @pytest.mark.parametrize("text", ["send", "sends=OVERLOAD", "send=BUSY", "send="])
-def test_a_refusal_that_makes_no_sense_is_told(world: World, text: str) -> None:
-    """And changes nothing."""
+def test_an_invalid_request_refusals_value_is_rejected_and_changes_nothing(world: World, text: str) -> None:
     with pytest.raises(
         EngineError,
         match=r"requestRefusals=.*: not POOL=VALUE; pools are send, pull.*; use requestRefusals=send=OVERLOAD",
@@ -249,7 +248,7 @@ def waiting_for_slaves(**keys: object) -> World:
     return world
 
 
-def test_a_recall_keeps_its_thread_while_it_waits_for_a_slave() -> None:
+def test_a_recall_occupies_its_thread_while_it_waits_for_a_slave() -> None:
     """A recall occupies its thread while it waits for a slave and then succeeds; a send does not occupy one."""
     world = waiting_for_slaves(recall_message_enable=True, **ONE_THREAD)
     timed = world.engine.submit(world.broker, SendMessage("PG", "T", 0, b"m", {"TIMER_DELAY_SEC": "600"}, ("h", 1), 0))
@@ -272,7 +271,7 @@ def test_a_recall_keeps_its_thread_while_it_waits_for_a_slave() -> None:
         assert call.outcome.code is ResponseCode.FLUSH_SLAVE_TIMEOUT
 
 
-def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave() -> None:
+def test_a_commit_occupies_its_thread_while_it_waits_for_a_slave() -> None:
     """A commit occupies its thread while it waits for a slave; a rollback or a commit with WAIT=false does not."""
     world = waiting_for_slaves(end_transaction_thread_pool_nums=1, end_transaction_pool_queue_capacity=1)
 
@@ -300,7 +299,7 @@ def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave() -> None:
     assert isinstance(commits[1].outcome, Done)
 
 
-def test_a_broker_tells_who_waits() -> None:
+def test_runtime_info_reports_queue_length_and_wait_of_the_first_request() -> None:
     """The runtime info contains the length of each queue and the wait of its first request."""
     world = make_world(1, request_times="send=5000", wait_time_mills_in_send_queue=10_000, **ONE_THREAD)
     world.topic("T")
@@ -315,7 +314,7 @@ def test_a_broker_tells_who_waits() -> None:
 @pytest.mark.parametrize(
     ("role", "replicas", "on"), [("SYNC_MASTER", 2, True), ("SYNC_MASTER", 1, False), ("ASYNC_MASTER", 2, False)]
 )
-def test_requests_wait_for_threads_where_sends_wait_for_slaves(role: str, replicas: int, on: bool) -> None:
+def test_request_pools_are_on_if_sends_wait_for_slaves(role: str, replicas: int, on: bool) -> None:
     """The pools are on if sends wait for slaves; a master that waits only for itself occupies no thread."""
     world = make_world(broker_role=role, in_sync_replicas=replicas)
     assert world.broker.request_pools.is_active is on

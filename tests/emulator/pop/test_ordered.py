@@ -23,7 +23,7 @@ def ack(world: World, index: int) -> object:
     return world.ack("A", world.receipt(message)).outcome
 
 
-def test_a_batch_blocks_its_queue(world: World) -> None:
+def test_an_ordered_batch_in_flight_blocks_its_queue_except_for_its_attempt(world: World) -> None:
     """While a batch is in flight no other pop gets the queue; the same attempt gets the same batch, counted once."""
     filled(world)
     assert take(world, attempt="x") == [b"0", b"1", b"2"]
@@ -34,7 +34,7 @@ def test_a_batch_blocks_its_queue(world: World) -> None:
     assert world.last_pop.order_count_info == "0 0 0"
 
 
-def test_acknowledging_all_frees_the_queue(world: World) -> None:
+def test_an_ordered_queue_is_freed_when_its_whole_batch_is_acknowledged(world: World) -> None:
     """The committed offset is the first unacknowledged message; the last acknowledgement frees the queue."""
     filled(world)
     take(world)
@@ -47,7 +47,7 @@ def test_acknowledging_all_frees_the_queue(world: World) -> None:
     assert take(world) == [b"3", b"4", b"5"]
 
 
-def test_redelivery_starts_at_the_first_open_message_and_counts(world: World) -> None:
+def test_an_expired_ordered_batch_restarts_at_the_first_unacknowledged_message(world: World) -> None:
     """After the invisible time the batch starts at the committed offset and includes new messages (seen on 5.3.3)."""
     filled(world)
     take(world)
@@ -61,7 +61,7 @@ def test_redelivery_starts_at_the_first_open_message_and_counts(world: World) ->
     assert world.last_pop.order_count_info == "0 qo0%2 2;0 qo0%3 1;0 qo0%4 1;0 0 1"
 
 
-def test_a_waiting_pop_is_woken_when_the_queue_becomes_free(world: World) -> None:
+def test_a_waiting_ordered_pop_is_woken_when_its_queue_becomes_free(world: World) -> None:
     """A full acknowledgement wakes a waiting pop at once, the end of the invisible time at that millisecond."""
     filled(world)
     take(world, invisible_ms=3000)
@@ -80,7 +80,7 @@ def test_a_waiting_pop_is_woken_when_the_queue_becomes_free(world: World) -> Non
     assert bodies(waiting.outcome.messages) == [b"3", b"4", b"5"]
 
 
-def test_a_pop_that_a_timer_wakes_is_answered_before_those_it_wakes(world: World) -> None:
+def test_a_pop_woken_by_a_timer_is_answered_before_the_pop_that_it_wakes(world: World) -> None:
     """A delayed message arrives when a queue becomes free: the woken pop takes it first, then another pop is woken."""
     world.topic("A", queues=2)
     world.send("A", b"delayed", queue=1, DELAY="2")
@@ -94,7 +94,7 @@ def test_a_pop_that_a_timer_wakes_is_answered_before_those_it_wakes(world: World
     assert [pop.max_msg_nums for pop in answered[1:] if isinstance(pop, PopMessage)] == [1, 2]
 
 
-def test_changing_one_message_moves_its_own_deadline(world: World) -> None:
+def test_a_changed_ordered_handle_keeps_its_pop_time_and_blocks_the_queue_longer(world: World) -> None:
     """A changed handle keeps its pop time, from which its invisible time counts; other messages keep theirs."""
     filled(world, 2)
     take(world, count=2)
@@ -108,7 +108,7 @@ def test_changing_one_message_moves_its_own_deadline(world: World) -> None:
     assert take(world) == [b"0", b"1"]
 
 
-def test_a_change_of_a_message_before_the_offset_of_the_group_does_nothing(world: World) -> None:
+def test_an_invisible_time_change_before_the_group_offset_has_no_effect(world: World) -> None:
     """A change of an earlier message returns zeros; a change of the message at the offset takes effect."""
     filled(world, 3)
     take(world, count=1)
@@ -127,7 +127,7 @@ def test_a_change_of_a_message_before_the_offset_of_the_group_does_nothing(world
     assert take(world, count=1) == [b"1"]
 
 
-def test_stale_and_foreign_acknowledgements(world: World) -> None:
+def test_a_stale_ordered_ack_has_no_effect_and_one_outside_the_batch_is_rejected(world: World) -> None:
     """A stale handle and one below the committed offset have no effect; an offset outside the batch is rejected."""
     filled(world)
     take(world, count=2, invisible_ms=1000)
@@ -146,7 +146,7 @@ def test_stale_and_foreign_acknowledgements(world: World) -> None:
     )
 
 
-def test_a_batch_is_forgotten_after_a_day(world: World) -> None:
+def test_an_ordered_batch_older_than_a_day_is_redelivered_as_if_new(world: World) -> None:
     """After a day the batch is redelivered as if for the first time, and its handles acknowledge by offset alone."""
     filled(world, 2)
     take(world, count=2, invisible_ms=1_000)
@@ -162,7 +162,7 @@ def test_a_batch_is_forgotten_after_a_day(world: World) -> None:
     assert world.broker.offsets.query("G", "A", 0) == 1
 
 
-def test_batches_of_queues_that_are_gone_are_forgotten(world: World) -> None:
+def test_a_removed_and_readded_queue_has_no_ordered_batch_in_flight(world: World) -> None:
     """A topic that loses a queue and regains it has no batch in flight there."""
     world.topic("A", 2)
     world.send("A", b"x", queue=1)

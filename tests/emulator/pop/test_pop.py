@@ -33,7 +33,7 @@ def filled(world: World, count: int = 3, queues: int = 1, topic: str = "A") -> s
     return topic
 
 
-def test_all_queues_are_read_from_a_random_start(world: World) -> None:
+def test_a_pop_reads_every_queue_once_from_a_random_start(world: World) -> None:
     """One pop reads every queue once, in ascending order with wrap-around, and lists offsets in record order."""
     filled(world, 12, 4)
     messages = world.popped("A")
@@ -55,7 +55,7 @@ def _first_queue(seed: int) -> int:
     return world.popped("A", count=1)[0].queue_id
 
 
-def test_popped_messages_are_hidden_and_do_not_come_twice(world: World) -> None:
+def test_a_popped_message_is_hidden_from_its_own_group_only(world: World) -> None:
     """A popped message is hidden from other clients of the group; another group receives it."""
     filled(world)
     assert len(world.popped("A")) == 3
@@ -63,7 +63,7 @@ def test_popped_messages_are_hidden_and_do_not_come_twice(world: World) -> None:
     assert len(world.popped("A", group="H")) == 3
 
 
-def test_an_acknowledged_message_does_not_come_back(world: World) -> None:
+def test_only_unacknowledged_messages_are_redelivered_through_the_retry_topic(world: World) -> None:
     """After the invisible time only unacknowledged messages are redelivered, through the retry topic as attempt 2."""
     filled(world)
     messages = world.popped("A")
@@ -80,7 +80,7 @@ def test_an_acknowledged_message_does_not_come_back(world: World) -> None:
     assert found["TAGS"] == "t"
 
 
-def test_redelivery_is_never_early_and_two_to_four_seconds_late(world: World) -> None:
+def test_redelivery_follows_two_to_four_seconds_after_the_invisible_time(world: World) -> None:
     """A copy is stored more than 2 s and less than 4 s after the invisible time ends (observed: 2.0 to 3.9 s)."""
     filled(world, 1)
     world.popped("A", invisible_ms=10_000)
@@ -90,7 +90,7 @@ def test_redelivery_is_never_early_and_two_to_four_seconds_late(world: World) ->
     assert world.broker.store.max_offset(RETRY, 0) == 1
 
 
-def test_the_chain_of_attempts(world: World) -> None:
+def test_each_redelivery_of_a_popped_message_raises_its_reconsume_times(world: World) -> None:
     """An unacknowledged message is redelivered again and again; the broker itself never stops."""
     filled(world, 1)
     for attempt in range(5):
@@ -100,7 +100,7 @@ def test_the_chain_of_attempts(world: World) -> None:
         world.advance(10_000)
 
 
-def test_a_late_acknowledgement_still_counts_until_revive(world: World) -> None:
+def test_an_ack_after_the_invisible_time_counts_until_the_message_is_revived(world: World) -> None:
     """An acknowledgement within the 2 s of slack suppresses the redelivery; a later one has no effect."""
     filled(world, 2)
     early, late = world.popped("A", invisible_ms=4000)
@@ -113,7 +113,7 @@ def test_a_late_acknowledgement_still_counts_until_revive(world: World) -> None:
     assert bodies(world.popped("A")) == [b"1"]
 
 
-def test_changing_the_invisible_time(world: World) -> None:
+def test_after_an_invisible_time_change_only_the_new_handle_acknowledges(world: World) -> None:
     """After a change the message is redelivered at the new time, and only the new handle acknowledges it."""
     filled(world, 2)
     first, second = world.popped("A", invisible_ms=10_000)
@@ -128,7 +128,7 @@ def test_changing_the_invisible_time(world: World) -> None:
     assert bodies(world.popped("A")) == [b"0"]
 
 
-def test_a_change_after_the_acknowledgement_resurrects(world: World) -> None:
+def test_an_invisible_time_change_after_an_ack_redelivers_the_message(world: World) -> None:
     """A change of an acknowledged message redelivers it, because upstream does not know that it is done."""
     filled(world, 1)
     (message,) = world.popped("A")
@@ -140,7 +140,9 @@ def test_a_change_after_the_acknowledgement_resurrects(world: World) -> None:
 
 
 @pytest.mark.parametrize(("invisible_ms", "place"), [(5000, 0), (10_000, 2), (12_000, 2), (20_000, 2)])
-def test_a_change_in_the_instant_of_the_pop_loses_nothing(world: World, invisible_ms: int, place: int) -> None:
+def test_an_invisible_time_change_in_the_instant_of_the_pop_loses_no_message(
+    world: World, invisible_ms: int, place: int
+) -> None:
     """Even if virtual time does not advance, the new check point gets a different key than the batch's."""
     filled(world)
     first = world.popped("A", invisible_ms=10_000)[0]
@@ -153,7 +155,7 @@ def test_a_change_in_the_instant_of_the_pop_loses_nothing(world: World, invisibl
     assert came == [*others[:place], b"0", *others[place:]]
 
 
-def test_a_waiting_pop_looks_behind_what_does_not_match(world: World) -> None:
+def test_a_pop_that_may_wait_reads_past_800_nonmatching_messages(world: World) -> None:
     """A read examines 800 units; a pop that may wait reads again at once (observed), others report the rest."""
     world.topic("A")
     for _ in range(2000):
@@ -170,7 +172,7 @@ def test_a_waiting_pop_looks_behind_what_does_not_match(world: World) -> None:
     assert world.pop("A", expression="yes", poll_ms=6000).outcome is None
 
 
-def test_a_pop_of_no_messages_waits_in_vain(world: World) -> None:
+def test_a_pop_of_zero_messages_waits_until_its_deadline(world: World) -> None:
     """A pop of zero messages finds none although there are some, and is answered at its deadline."""
     filled(world)
     waiting = world.pop("A", count=0, poll_ms=6000)
@@ -180,7 +182,7 @@ def test_a_pop_of_no_messages_waits_in_vain(world: World) -> None:
     assert waiting.outcome.code is ResponseCode.POLLING_TIMEOUT
 
 
-def test_a_pop_of_fewer_than_no_messages_is_an_error(world: World) -> None:
+def test_a_pop_of_a_negative_number_of_messages_is_rejected(world: World) -> None:
     """A pop of a negative number of messages fails with "Illegal Capacity"."""
     filled(world)
     refused = world.pop("A", count=-1).outcome
@@ -188,7 +190,7 @@ def test_a_pop_of_fewer_than_no_messages_is_an_error(world: World) -> None:
     assert refused.remark == "java.lang.IllegalArgumentException: Illegal Capacity: -1"
 
 
-def test_batch_acknowledgement(world: World) -> None:
+def test_a_batch_ack_acknowledges_each_set_bit_and_an_empty_one_is_rejected(world: World) -> None:
     """Bits address the offsets from the start offset on; offsets outside the queue are skipped."""
     filled(world, 3)
     world.popped("A")
@@ -202,7 +204,7 @@ def test_batch_acknowledgement(world: World) -> None:
     assert refused.value.code == ResponseCode.NO_MESSAGE
 
 
-def test_bits_beyond_the_queue_cost_nothing(world: World) -> None:
+def test_a_batch_ack_ignores_millions_of_bits_beyond_the_queue(world: World) -> None:
     """A forged batch with millions of bits acknowledges the existing messages and takes no noticeable time."""
     filled(world, 3)
     world.popped("A")
@@ -214,7 +216,7 @@ def test_bits_beyond_the_queue_cost_nothing(world: World) -> None:
     assert world.popped("A") == []
 
 
-def test_check_points_are_real_messages(world: World) -> None:
+def test_check_points_and_acks_are_messages_of_the_revive_topic(world: World) -> None:
     """Check points and acknowledgements can be counted and read in the revive topic."""
     filled(world, 2)
     (message, _) = world.popped("A", invisible_ms=6000)
@@ -243,14 +245,14 @@ def _digits(world: World, *topics: str) -> list[int]:
     return [world.popped("A", count=1)[0].topic_digit for _ in range(1000)]
 
 
-def test_retry_topic_is_read_first_with_a_probability(world: World) -> None:
+def test_one_pop_in_five_reads_the_retry_topic_first(world: World) -> None:
     """About one pop in five reads the retry topic before the others (observed: 18 %)."""
     digits = _digits(world, "A", RETRY)
     assert set(digits) == {0, 1}
     assert 170 <= digits.count(1) <= 230
 
 
-def test_of_retry_topics_of_both_forms_one_is_read() -> None:
+def test_with_v2_enabled_a_pop_reads_the_v1_or_the_v2_retry_topic_at_random() -> None:
     """With enableRetryTopicV2 a pop that reads retry topics first reads the v1 topic in one of two cases."""
     world = make_world(enable_retry_topic_v2=True, pop_from_retry_probability=100)
     filled(world, 1000)
@@ -262,7 +264,7 @@ def test_of_retry_topics_of_both_forms_one_is_read() -> None:
     assert 450 <= digits.count(1) <= 550
 
 
-def test_a_waiting_pop_is_woken_by_a_message(world: World) -> None:
+def test_a_waiting_pop_is_woken_only_by_messages_of_its_queue_and_tag(world: World) -> None:
     """A waiting pop is woken only for its own queues and tags, and otherwise ends exactly at its deadline."""
     world.topic("A", 2)
     any_queue = world.pop("A", poll_ms=5000)
@@ -293,7 +295,7 @@ def test_one_message_wakes_one_pop_of_each_group(world: World) -> None:
     assert other.outcome is not None
 
 
-def test_many_waiting_pops_share_a_backlog(world: World) -> None:
+def test_a_pop_that_leaves_messages_wakes_the_next_waiting_pop(world: World) -> None:
     """A pop that leaves messages in the queue wakes the next waiting pop, also with 500 of them."""
     world.topic("A")
     calls = [world.pop("A", count=1, poll_ms=10_000, expression="x") for _ in range(500)]
@@ -306,7 +308,7 @@ def test_many_waiting_pops_share_a_backlog(world: World) -> None:
     assert all(call.outcome is not None for call in calls)
 
 
-def test_polling_is_full(world: World) -> None:
+def test_pops_beyond_the_polling_size_return_polling_full(world: World) -> None:
     """Pops beyond popPollingSize + 1 waiting ones return POLLING_FULL at once (seen on 5.3.3)."""
     world = make_world(pop_polling_size=1)
     world.topic("A")
@@ -318,7 +320,7 @@ def test_polling_is_full(world: World) -> None:
     assert info.polling_num == 2
 
 
-def test_redelivery_does_not_wake_a_waiting_pop_unless_asked(world: World) -> None:
+def test_a_v1_retry_message_wakes_pops_only_with_wake_poll_on_redelivery(world: World) -> None:
     """A v1 retry message does not end a poll before its deadline, unless `wakePollOnRedelivery` is set."""
     for wake, expected in ((False, None), (True, PopResult)):
         world = make_world(wake_poll_on_redelivery=wake)
@@ -332,7 +334,7 @@ def test_redelivery_does_not_wake_a_waiting_pop_unless_asked(world: World) -> No
         assert bodies(call.outcome.messages) == [b"0"]
 
 
-def test_v2_retry_topics_wake_a_waiting_pop() -> None:
+def test_a_message_in_a_v2_retry_topic_wakes_a_waiting_pop() -> None:
     """With enableRetryTopicV2 the retry topic is %RETRY%group+topic (digit 2), and its messages wake waiting pops."""
     world = make_world(enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=False)
     filled(world, 1)
@@ -344,7 +346,7 @@ def test_v2_retry_topics_wake_a_waiting_pop() -> None:
     assert world.broker.topics.find("%RETRY%G+A") is not None
 
 
-def test_refusals(world: World) -> None:
+def test_an_invalid_pop_is_rejected_with_upstreams_code_and_text(world: World) -> None:
     """Each invalid request returns upstream's code and text, and changes nothing."""
     filled(world)
     world.topic("W", perm=2)
@@ -383,7 +385,9 @@ def test_refusals(world: World) -> None:
         ("0 1 1 0 0 broker-a 0 9", 0, 9, 208, "offset is illegal, key:A@0, commit:9, store:0~3"),
     ],
 )
-def test_wrong_handles(world: World, extra_info: str, queue: int, offset: int, code: int, text: str) -> None:
+def test_an_ack_with_a_malformed_handle_or_an_illegal_position_is_rejected(
+    world: World, extra_info: str, queue: int, offset: int, code: int, text: str
+) -> None:
     """A malformed handle or a position outside the queue is rejected; the messages stay in flight."""
     filled(world)
     world.popped("A")
@@ -395,7 +399,7 @@ def test_wrong_handles(world: World, extra_info: str, queue: int, offset: int, c
     assert len(world.popped("A")) == 3
 
 
-def test_handles_that_fit_nothing_succeed_without_effect(world: World) -> None:
+def test_an_ack_with_a_wrong_pop_time_or_revive_queue_succeeds_without_effect(world: World) -> None:
     """The broker checks neither the pop time nor the revive queue of a handle (seen on 5.3.3)."""
     filled(world, 1)
     (message,) = world.popped("A")
@@ -405,7 +409,7 @@ def test_handles_that_fit_nothing_succeed_without_effect(world: World) -> None:
     assert len(world.popped("A")) == 1
 
 
-def test_change_beyond_the_queue(world: World) -> None:
+def test_an_invisible_time_change_beyond_the_queue_returns_no_message(world: World) -> None:
     """A change at the end offset of the queue, where no message is, returns NO_MESSAGE."""
     filled(world, 1)
     world.popped("A")
@@ -414,7 +418,7 @@ def test_change_beyond_the_queue(world: World) -> None:
     assert (refused.value.code, refused.value.remark) == (208, None)
 
 
-def test_notification_and_peek(world: World) -> None:
+def test_a_notification_waits_for_a_message_and_a_peek_takes_none(world: World) -> None:
     """A notification is answered when a message exists or arrives; a peek takes nothing."""
     world.topic("A")
     call = world.engine.submit(world.broker, Notification("G", "A", -1, 3000, 0))
@@ -430,7 +434,7 @@ def test_notification_and_peek(world: World) -> None:
     assert call.outcome == NotificationResult(False)
 
 
-def test_what_one_pop_leaves_is_told_to_notifications_that_stand_for_pops(world: World) -> None:
+def test_messages_left_by_a_pop_wake_only_notifications_that_replace_pops(world: World) -> None:
     """Messages left by one pop wake notifications that replace pops, but not clients' own notifications."""
     filled(world, 2)
     world.popped("A", invisible_ms=1000)
@@ -443,7 +447,7 @@ def test_what_one_pop_leaves_is_told_to_notifications_that_stand_for_pops(world:
     assert (plain.outcome, instead.outcome) == (None, NotificationResult(True))
 
 
-def test_a_new_group_starts_at_the_first_message_of_a_young_queue(world: World) -> None:
+def test_a_new_group_starts_at_offset_0_while_the_queue_has_its_first_message(world: World) -> None:
     """Init mode MAX on a queue that still has its first message means offset 0, and so does an empty queue."""
     filled(world)
     assert len(world.popped("A", group="new")) == 3
@@ -455,8 +459,7 @@ def test_a_new_group_starts_at_the_first_message_of_a_young_queue(world: World) 
     assert len(world.popped("B")) == 2
 
 
-def test_rubbish_in_the_revive_topic_is_left_lying(world: World) -> None:
-    """A malformed message that a client sends to the revive topic is ignored."""
+def test_a_malformed_message_in_the_revive_topic_is_ignored(world: World) -> None:
     filled(world, 1)
     world.popped("A", invisible_ms=1000)
     for tag in ("ck", "ack", "bAck"):
@@ -466,7 +469,7 @@ def test_rubbish_in_the_revive_topic_is_left_lying(world: World) -> None:
     assert bodies(world.popped("A")) == [b"0"]
 
 
-def test_an_invisible_time_beyond_the_timer_is_stored_later(world: World) -> None:
+def test_a_check_point_beyond_the_timer_limit_holds_back_the_group_offset(world: World) -> None:
     """With an invisible time over three days the group's offset waits until the timer accepts the check point."""
     filled(world, 2)
     day = 86_400_000
@@ -484,7 +487,7 @@ def test_an_invisible_time_beyond_the_timer_is_stored_later(world: World) -> Non
     assert bodies(world.popped("A")) == [b"0"]
 
 
-def test_a_wait_that_would_find_a_message_by_now_is_overdue(world: World) -> None:
+def test_an_offset_reset_makes_the_waiting_notification_of_its_queue_overdue(world: World) -> None:
     """Resetting an offset wakes no request, but makes its wait overdue; waits of other queues are not overdue."""
     world.topic("A", 2)
     world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))

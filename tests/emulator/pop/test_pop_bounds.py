@@ -28,7 +28,7 @@ def _pop(born_ms: int = NOW, poll_ms: int = 0, *, count: int = 32) -> PopMessage
 
 
 @pytest.mark.parametrize(("born_ms", "poll_ms"), WRAPPED)
-def test_a_deadline_beyond_a_long_is_over(world: World, born_ms: int, poll_ms: int) -> None:
+def test_a_pop_whose_deadline_overflows_a_long_is_answered_at_once(world: World, born_ms: int, poll_ms: int) -> None:
     """A pop whose deadline overflows a long is answered at once as timed out, not as too old, and takes messages."""
     world.topic("A")
     empty = world.engine.submit(world.broker, _pop(born_ms, poll_ms)).outcome
@@ -43,7 +43,7 @@ def test_a_deadline_beyond_a_long_is_over(world: World, born_ms: int, poll_ms: i
 
 
 @pytest.mark.parametrize("end", [SMALLEST, LARGEST])
-def test_two_ends_of_the_range_are_near_zero(world: World, end: int) -> None:
+def test_a_pop_with_born_time_and_poll_time_at_a_long_limit_is_too_old(world: World, end: int) -> None:
     """A pop whose born time and poll time are both at a limit is too old, because their sum is near zero."""
     world.topic("A")
     with pytest.raises(EngineError) as refused:
@@ -52,7 +52,7 @@ def test_two_ends_of_the_range_are_near_zero(world: World, end: int) -> None:
 
 
 @pytest.mark.parametrize("poll_ms", [10**12, 2**62])
-def test_thousands_of_years_are_waited_for(world: World, poll_ms: int) -> None:
+def test_a_pop_or_notification_may_wait_thousands_of_years(world: World, poll_ms: int) -> None:
     """A wait of thousands of years ends when a message arrives."""
     world.topic("A")
     notification = Notification("H", "A", -1, poll_ms, NOW)
@@ -66,7 +66,7 @@ def test_thousands_of_years_are_waited_for(world: World, poll_ms: int) -> None:
     assert told == NotificationResult(True)
 
 
-def test_a_broker_must_be_readable() -> None:
+def test_a_broker_without_read_permission_rejects_pop_requests() -> None:
     """With brokerPermission 2 pop requests are rejected, after the check of the age and before that of the count."""
     world = make_world(broker_permission=2)
     world.topic("A")
@@ -84,7 +84,7 @@ def test_a_broker_must_be_readable() -> None:
         assert (refused.value.code, refused.value.remark) == refusal
 
 
-def test_a_broker_must_have_a_timer() -> None:
+def test_a_broker_without_timer_wheel_rejects_pops_but_not_peeks() -> None:
     """Without timerWheelEnable a pop is rejected, after the check of its count; other requests still work."""
     world = make_world(timer_wheel_enable=False)
     no_timer = "the broker[127.0.0.1] pop message is forbidden because timerWheelEnable is false"
@@ -102,7 +102,7 @@ def test_a_broker_must_have_a_timer() -> None:
 
 
 @pytest.mark.parametrize(("v1", "told"), [(True, True), (False, False)])
-def test_a_notification_looks_into_retry_topics_of_both_forms(v1: bool, told: bool) -> None:
+def test_a_notification_finds_v1_retry_messages_only_if_v1_topics_are_read(v1: bool, told: bool) -> None:
     """With enableRetryTopicV2 a notification also examines the v1 topic if retrieveMessageFromPopRetryTopicV1 is on."""
     world = make_world(enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=v1)
     world.topic("A")
@@ -112,7 +112,9 @@ def test_a_notification_looks_into_retry_topics_of_both_forms(v1: bool, told: bo
 
 
 @pytest.mark.parametrize(("blocked", "told"), [(0, False), (1, True)])
-def test_in_order_a_retry_queue_is_blocked_by_its_number(world: World, blocked: int, told: bool) -> None:
+def test_an_ordered_notification_skips_the_retry_queue_of_a_blocked_queue_id(
+    world: World, blocked: int, told: bool
+) -> None:
     """An ordered notification ignores a retry queue if the topic's queue of the same number has a batch in flight."""
     world.topic("A", 2)
     world.send("A", queue=blocked)
@@ -124,7 +126,7 @@ def test_in_order_a_retry_queue_is_blocked_by_its_number(world: World, blocked: 
     assert world.ask(NotificationResult, Notification("G", "A", -1, 0, NOW)).has_msg
 
 
-def test_without_long_polling_no_message_wakes() -> None:
+def test_with_long_polling_disabled_pops_wait_until_their_deadlines() -> None:
     """With longPollingEnable off a pop and a notification find a new message only at their deadlines."""
     world = make_world(long_polling_enable=False)
     world.topic("A")
@@ -141,7 +143,7 @@ def test_without_long_polling_no_message_wakes() -> None:
 
 
 @pytest.mark.parametrize(("interval", "positions"), [(3, [1, 3, 3, 3, 6]), (2, [2, 2, 4, 4, 6]), (0, [1, 1, 1, 1, 1])])
-def test_now_and_then_any_message_wakes(interval: int, positions: list[int]) -> None:
+def test_every_nth_message_wakes_a_waiting_pop_regardless_of_its_filter(interval: int, positions: list[int]) -> None:
     """Every popLongPollingForceNotifyInterval-th message wakes a pop regardless of its filter; with 0 none does."""
     world = make_world(pop_long_polling_force_notify_interval=interval)
     world.topic("A")

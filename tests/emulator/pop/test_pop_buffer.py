@@ -50,7 +50,7 @@ def stored(world: World, tag: str = "") -> list[dict[str, object]]:
     return found
 
 
-def test_what_is_acknowledged_in_time_is_never_stored(world: World) -> None:
+def test_messages_acknowledged_in_the_merge_buffer_store_no_check_point(world: World) -> None:
     """Messages acknowledged in time store neither check point nor acknowledgement; the offset moves within 5 ms."""
     filled(world)
     for message in world.popped("A", invisible_ms=LONG):
@@ -64,7 +64,7 @@ def test_what_is_acknowledged_in_time_is_never_stored(world: World) -> None:
     assert world.popped("A") == []
 
 
-def test_upstream_has_it_off() -> None:
+def test_the_merge_buffer_is_off_by_default() -> None:
     """By default a check point is stored at its pop, and the offset moves at once."""
     world = make_world()
     filled(world)
@@ -73,7 +73,7 @@ def test_upstream_has_it_off() -> None:
     assert committed(world) == 3
 
 
-def test_pops_go_on_behind_what_is_in_memory(world: World) -> None:
+def test_pops_notifications_and_peeks_start_after_buffered_messages(world: World) -> None:
     """The next pop, a notification and a peek start after the popped messages, although the offset waits."""
     filled(world, 4)
     assert bodies(world.popped("A", count=2, invisible_ms=LONG)) == [b"0", b"1"]
@@ -85,7 +85,7 @@ def test_pops_go_on_behind_what_is_in_memory(world: World) -> None:
     assert peeked.messages == []
 
 
-def test_the_position_waits_for_the_first_open_check_point(world: World) -> None:
+def test_the_group_offset_waits_for_the_first_open_buffered_check_point(world: World) -> None:
     """A later check point that is done moves no offset; when the first one is done the offset passes both."""
     filled(world, 4)
     first = world.popped("A", count=2, invisible_ms=LONG)
@@ -100,7 +100,7 @@ def test_the_position_waits_for_the_first_open_check_point(world: World) -> None
     assert committed(world) == 4
 
 
-def test_after_ten_seconds_the_check_point_is_stored(world: World) -> None:
+def test_a_buffered_check_point_is_stored_after_pop_ck_stay_buffer_time(world: World) -> None:
     """popCkStayBufferTime after the pop the check point and one ack per message are stored, and the offset moves.
 
     The acknowledged message is not redelivered, the others are.
@@ -119,7 +119,7 @@ def test_after_ten_seconds_the_check_point_is_stored(world: World) -> None:
     assert sorted(bodies(world.popped("A"))) == [b"0", b"2"]
 
 
-def test_three_seconds_before_the_end_the_check_point_is_stored(world: World) -> None:
+def test_a_buffered_check_point_is_stored_3_s_before_its_invisible_time_ends(world: World) -> None:
     """popCkStayBufferTimeOut before the invisible time ends the check point is stored; redelivery is no earlier."""
     filled(world, 1)
     world.popped("A", invisible_ms=8000)
@@ -131,7 +131,7 @@ def test_three_seconds_before_the_end_the_check_point_is_stored(world: World) ->
     assert bodies(world.popped("A")) == [b"0"]
 
 
-def test_short_invisible_times_pass_the_buffer_by(world: World) -> None:
+def test_a_pop_with_a_short_invisible_time_bypasses_the_merge_buffer(world: World) -> None:
     """Invisible times below popCkStayBufferTimeOut + 1.5 s are stored at once; exactly that time is buffered."""
     filled(world, 2)
     world.popped("A", count=1, invisible_ms=4499)
@@ -143,7 +143,9 @@ def test_short_invisible_times_pass_the_buffer_by(world: World) -> None:
 
 
 @pytest.mark.parametrize(("wait_ms", "buffered"), [(8500, True), (8501, False)])
-def test_late_acknowledgements_are_stored(world: World, wait_ms: int, buffered: bool) -> None:
+def test_an_ack_just_before_its_check_point_leaves_the_buffer_is_stored(
+    world: World, wait_ms: int, buffered: bool
+) -> None:
     """In the last 1.5 s before the check point leaves the buffer, acknowledgements are stored at once."""
     filled(world, 1)
     (message,) = world.popped("A", invisible_ms=LONG)
@@ -155,7 +157,7 @@ def test_late_acknowledgements_are_stored(world: World, wait_ms: int, buffered: 
 
 
 @pytest.mark.parametrize(("wait_ms", "buffered"), [(1500, True), (1501, False)])
-def test_acknowledgements_near_the_end_of_the_invisible_time_are_stored(
+def test_an_ack_near_the_end_of_the_invisible_time_is_stored_not_buffered(
     world: World, wait_ms: int, buffered: bool
 ) -> None:
     """Acknowledgements are also stored in the 1.5 s before popCkStayBufferTimeOut before the end."""
@@ -168,7 +170,7 @@ def test_acknowledgements_near_the_end_of_the_invisible_time_are_stored(
     assert world.popped("A") == []
 
 
-def test_batch_acknowledgements_reach_the_buffer(world: World) -> None:
+def test_a_batch_ack_applies_to_the_buffered_check_point(world: World) -> None:
     """A batch acknowledgement applies to the buffered check point with all its offsets."""
     filled(world, 3)
     world.popped("A", invisible_ms=LONG)
@@ -180,7 +182,7 @@ def test_batch_acknowledgements_reach_the_buffer(world: World) -> None:
     assert stored(world) == []
 
 
-def test_an_unknown_offset_is_swallowed(world: World) -> None:
+def test_an_ack_of_an_offset_that_was_not_popped_is_ignored(world: World) -> None:
     """An acknowledgement of an offset that was not popped succeeds without effect, and is not stored."""
     filled(world, 3)
     (message,) = world.popped("A", count=1, invisible_ms=LONG)
@@ -205,7 +207,7 @@ def test_changing_the_invisible_time_stores_the_new_check_point(world: World) ->
     assert world.popped("A") == []
 
 
-def test_batches_leave_memory_as_one_message() -> None:
+def test_with_batch_ack_the_acks_of_a_check_point_are_stored_as_one_message() -> None:
     """With enablePopBatchAck the acknowledgements of a check point are one bAck, without broker name (observed)."""
     world = make_world(enable_pop_buffer_merge=True, enable_pop_batch_ack=True)
     filled(world)
@@ -220,7 +222,7 @@ def test_batches_leave_memory_as_one_message() -> None:
     assert bodies(world.popped("A")) == [b"2"]
 
 
-def test_a_full_buffer_stores() -> None:
+def test_a_pop_stores_its_check_point_when_the_merge_buffer_is_full() -> None:
     """With more than popCkMaxBufferSize check points in memory the next ones are stored, after those in memory."""
     world = make_world(enable_pop_buffer_merge=True, pop_ck_max_buffer_size=1)
     filled(world, 3)
@@ -234,7 +236,7 @@ def test_a_full_buffer_stores() -> None:
     assert committed(world) == 3
 
 
-def test_a_long_queue_of_positions_stores() -> None:
+def test_a_pop_stores_its_check_point_when_its_queue_has_too_many_pending_pops() -> None:
     """With popCkOffsetMaxQueueSize pending pops of a queue, its next check point is stored."""
     world = make_world(enable_pop_buffer_merge=True, pop_ck_offset_max_queue_size=2)
     filled(world, 3)
@@ -245,7 +247,7 @@ def test_a_long_queue_of_positions_stores() -> None:
     assert len(world.broker.pop_buffer) == 3
 
 
-def test_filtered_messages_wait_for_their_turn(world: World) -> None:
+def test_skipped_messages_move_the_offset_only_after_buffered_check_points(world: World) -> None:
     """A pop that only skips messages moves the offset after those in memory, not before."""
     filled(world, 1)
     world.send("A", b"other", TAGS="x")
@@ -258,7 +260,7 @@ def test_filtered_messages_wait_for_their_turn(world: World) -> None:
     assert committed(world) == 2
 
 
-def test_a_reset_forgets_the_waiting_positions(world: World) -> None:
+def test_after_an_offset_reset_buffered_check_points_no_longer_move_the_offset(world: World) -> None:
     """After a reset the queue is read from the new offset, and earlier check points no longer move it."""
     filled(world, 3)
     receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=LONG)]
@@ -271,7 +273,7 @@ def test_a_reset_forgets_the_waiting_positions(world: World) -> None:
     assert committed(world) == 1
 
 
-def test_a_deleted_topic_gets_no_position(world: World) -> None:
+def test_a_buffered_check_point_of_a_deleted_topic_stores_no_offset(world: World) -> None:
     """Buffered check points of a deleted topic do not store its offset again."""
     filled(world, 1)
     world.popped("A", invisible_ms=LONG)
@@ -281,7 +283,7 @@ def test_a_deleted_topic_gets_no_position(world: World) -> None:
     assert len(world.broker.pop_buffer) == 0
 
 
-def test_what_the_timer_does_not_take_yet_stays_in_memory(world: World) -> None:
+def test_a_check_point_beyond_the_longest_delay_stays_in_the_merge_buffer(world: World) -> None:
     """A check point beyond the longest delay is stored as soon as the timer accepts it."""
     days = 24 * 3_600_000
     filled(world, 1)
@@ -294,8 +296,7 @@ def test_what_the_timer_does_not_take_yet_stays_in_memory(world: World) -> None:
     assert bodies(world.popped("A")) == [b"0"]
 
 
-def test_nothing_runs_while_nothing_is_due(world: World) -> None:
-    """An acknowledged pop leaves no timer of the buffer behind."""
+def test_an_acknowledged_pop_leaves_no_merge_buffer_timer(world: World) -> None:
     filled(world, 1)
     (message,) = world.popped("A", invisible_ms=LONG)
     world.ack("A", world.receipt(message))
@@ -303,7 +304,7 @@ def test_nothing_runs_while_nothing_is_due(world: World) -> None:
     assert scheduled(world, "pop buffer") == []
 
 
-def test_a_pop_that_cannot_be_remembered_waits() -> None:
+def test_a_pop_that_would_reuse_a_check_point_key_returns_no_messages() -> None:
     """After a reset, a second pop in the same millisecond would reuse a check point key, so it returns no messages."""
     world = make_world(enable_pop_buffer_merge=True)
     world.topic("B")
@@ -317,7 +318,7 @@ def test_a_pop_that_cannot_be_remembered_waits() -> None:
     assert len(messages_of(waiting)) == 32
 
 
-def test_ordered_pops_do_not_use_the_buffer(world: World) -> None:
+def test_ordered_pops_do_not_use_the_merge_buffer(world: World) -> None:
     """Ordered pops have no check point, and their offset moves with their acknowledgements."""
     filled(world, 2)
     world.popped("A", order=True, invisible_ms=LONG)

@@ -14,14 +14,14 @@ def world() -> World:
     return world
 
 
-def test_too_many_out_stop_a_queue(world: World) -> None:
+def test_a_queue_above_the_in_flight_limit_returns_no_messages(world: World) -> None:
     """A queue with more messages in flight than the limit returns none and reports its messages as the rest."""
     assert len(world.popped("A", count=3)) == 3
     assert world.popped("A", count=3) == []
     assert world.last_pop.rest_num == 6
 
 
-def test_acknowledgements_let_it_go_on(world: World) -> None:
+def test_acks_down_to_the_in_flight_limit_unblock_the_queue(world: World) -> None:
     """At the limit a queue delivers again; a repeated acknowledgement counts each time."""
     messages = world.popped("A", count=4)
     receipt = world.receipt(messages[0])
@@ -31,7 +31,7 @@ def test_acknowledgements_let_it_go_on(world: World) -> None:
     assert bodies(world.popped("A", count=1)) == [b"4"]
 
 
-def test_a_pop_that_waits_for_a_stopped_queue_is_woken_when_it_goes_on(world: World) -> None:
+def test_a_pop_waiting_for_a_blocked_queue_is_woken_by_the_unblocking_ack(world: World) -> None:
     """A pop that waits for a blocked queue is woken by the acknowledgement that brings it back to the limit."""
     messages = world.popped("A", count=4)
     receipts = [world.receipt(message) for message in messages]
@@ -42,7 +42,7 @@ def test_a_pop_that_waits_for_a_stopped_queue_is_woken_when_it_goes_on(world: Wo
     assert bodies(messages_of(waiting)) == [b"4"]
 
 
-def test_what_comes_back_is_not_out(world: World) -> None:
+def test_a_message_in_the_retry_topic_is_no_longer_in_flight(world: World) -> None:
     """A message moved to the retry topic is no longer in flight, so its queue delivers again."""
     world.popped("A", count=3, invisible_ms=1000)
     assert world.popped("A", count=3) == []
@@ -50,14 +50,12 @@ def test_what_comes_back_is_not_out(world: World) -> None:
     assert len(world.popped("A", count=9)) == 9
 
 
-def test_groups_count_for_themselves(world: World) -> None:
-    """Messages in flight of one group do not block another group."""
+def test_messages_in_flight_of_one_group_do_not_block_another_group(world: World) -> None:
     world.popped("A", count=3)
     assert len(world.popped("A", count=3, group="H")) == 3
 
 
-def test_a_deleted_topic_is_not_remembered(world: World) -> None:
-    """A new topic with the name of a deleted one has no messages in flight."""
+def test_a_recreated_topic_has_no_messages_in_flight(world: World) -> None:
     world.popped("A", count=3)
     world.engine.submit(world.broker, DeleteTopic("A"))
     world.topic("A")
@@ -65,7 +63,7 @@ def test_a_deleted_topic_is_not_remembered(world: World) -> None:
     assert bodies(world.popped("A")) == [b"new"]
 
 
-def test_an_ordered_batch_above_the_bound_stays_out(world: World) -> None:
+def test_an_ordered_batch_above_the_in_flight_limit_is_not_redelivered_on_expiry(world: World) -> None:
     """An ordered batch above the limit is not redelivered when it expires, but when enough of it is acknowledged."""
     first, *_ = world.popped("A", count=3, invisible_ms=1000, order=True)
     receipt = world.receipt(first)

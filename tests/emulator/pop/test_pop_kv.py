@@ -41,38 +41,38 @@ def cached() -> World:
     return kv_world(enable_pop_buffer_merge=True)
 
 
-def held(world: World, topic: str) -> int:
+def max_offset(world: World, topic: str) -> int:
     return world.broker.store.max_offset(topic, 0)
 
 
 # records
 
 
-def test_nothing_is_stored_for_a_pop(world: World) -> None:
+def test_a_kv_pop_writes_a_record_per_message_instead_of_a_check_point(world: World) -> None:
     """A pop writes one record per message instead of a check point; an acknowledgement deletes it. Revive queue 0."""
     filled(world)
     messages = world.popped("A")
     assert (world.last_pop.revive_qid, len(world.broker.pop_records)) == (0, 3)
     for message in messages:
         world.ack("A", world.receipt(message))
-    assert (held(world, TIMER), len(world.broker.pop_records)) == (0, 0)
+    assert (max_offset(world, TIMER), len(world.broker.pop_records)) == (0, 0)
     world.advance(60_000)
     assert world.popped("A") == []
 
 
 @pytest.mark.parametrize(("invisible_ms", "looks_ms"), [(5_000, 5_500), (5_449, 5_500), (5_450, 6_000)])
-def test_redelivery_comes_with_the_next_look(world: World, invisible_ms: int, looks_ms: int) -> None:
+def test_an_expired_kv_record_is_redelivered_by_the_next_scan(world: World, invisible_ms: int, looks_ms: int) -> None:
     """A scan every 500 ms redelivers records due 50 ms before it (observed: 5.4 s for 5 s), without 2 s of slack."""
     filled(world, 2)
     messages = world.popped("A", invisible_ms=invisible_ms)
     world.ack("A", world.receipt(messages[0]))
     world.advance(looks_ms - 1)
-    assert held(world, RETRY) == 0
+    assert max_offset(world, RETRY) == 0
     world.advance(1)
     assert stored_bodies(world, RETRY) == [b"1"]
 
 
-def test_retry_messages_keep_the_name_of_the_retry_topic(world: World) -> None:
+def test_kv_retry_messages_keep_the_retry_topic_and_carry_no_handle(world: World) -> None:
     """Retry messages keep the retry topic and carry no POP_CK (seen on 5.3.3); the topic digit is that of a retry."""
     filled(world, 1)
     world.popped("A", invisible_ms=1000)
@@ -87,7 +87,7 @@ def test_retry_messages_keep_the_name_of_the_retry_topic(world: World) -> None:
     assert len(world.broker.pop_records) == 0
 
 
-def test_the_key_for_actual_retry_topics_adds_the_handle() -> None:
+def test_pop_response_return_actual_retry_topic_adds_the_handle() -> None:
     """popResponseReturnActualRetryTopic adds POP_CK and keeps the topic; the handle acknowledges the message."""
     world = kv_world(pop_response_return_actual_retry_topic=True)
     filled(world, 1)
@@ -99,17 +99,17 @@ def test_the_key_for_actual_retry_topics_adds_the_handle() -> None:
     assert record.property_map()["POP_CK"].split(" ")[3:] == ["0", "1", "broker-a", "0", "0"]
 
 
-def test_every_fifth_pop_reads_the_retry_topic_first(world: World) -> None:
+def test_every_fifth_kv_pop_reads_the_retry_topic_first(world: World) -> None:
     """The first pop of a group and topic reads the retry topic first, and every fifth after it; others read it last."""
     filled(world, 10)
     world.popped("A", count=2, invisible_ms=1000)
     world.advance(2000)
-    assert held(world, RETRY) == 2
+    assert max_offset(world, RETRY) == 2
     digits = [world.popped("A", count=1)[0].topic_digit for _ in range(6)]
     assert digits == [0, 0, 0, 0, 1, 0]
 
 
-def test_queues_are_read_in_turn(world: World) -> None:
+def test_each_kv_pop_starts_one_queue_further(world: World) -> None:
     """Each pop starts one queue further; unread queues count from their offset, -1 if they have none (observed)."""
     filled(world, 16, 4)
     world.topic("A", 4)
@@ -117,7 +117,7 @@ def test_queues_are_read_in_turn(world: World) -> None:
     assert seen == [([0, 0, 0], 16), ([1, 1, 1], 15), ([2, 2, 2], 14), ([3, 3, 3], 13), ([0, 1, 2], 4)]
 
 
-def test_the_position_is_where_the_last_read_began(world: World) -> None:
+def test_the_group_offset_of_a_kv_pop_is_one_read_behind(world: World) -> None:
     """The group's offset is one read behind, while the pop itself continues where it read to (observed)."""
     filled(world, 4)
     assert (bodies(world.popped("A", count=2)), committed(world)) == ([b"0", b"1"], 0)
@@ -126,7 +126,7 @@ def test_the_position_is_where_the_last_read_began(world: World) -> None:
     assert world.broker.offsets.query("G", RETRY, 0) == 0
 
 
-def test_notifications_know_what_was_read_and_peeks_do_not(world: World) -> None:
+def test_a_kv_notification_starts_after_the_last_read_a_peek_at_the_offset(world: World) -> None:
     """A notification starts after the last read, a peek at the committed offset (seen on 5.3.3)."""
     filled(world, 2)
     world.popped("A", count=2)
@@ -134,8 +134,7 @@ def test_notifications_know_what_was_read_and_peeks_do_not(world: World) -> None
     assert len(world.ask(PopResult, PeekMessage("G", "A", 0, 32)).messages) == 2
 
 
-def test_batch_acknowledgements_delete_records(world: World) -> None:
-    """Each set bit of a batch acknowledgement deletes one record."""
+def test_each_set_bit_of_a_batch_ack_deletes_one_kv_record(world: World) -> None:
     filled(world)
     world.popped("A", invisible_ms=3000)
     pop = world.last_pop
@@ -145,7 +144,7 @@ def test_batch_acknowledgements_delete_records(world: World) -> None:
     assert stored_bodies(world, RETRY) == [b"1"]
 
 
-def test_foreign_acknowledgements_delete_nothing(world: World) -> None:
+def test_an_ack_with_another_pop_time_or_invisible_time_deletes_no_kv_record(world: World) -> None:
     """A handle with another pop time or invisible time succeeds without effect."""
     filled(world, 1)
     receipt = world.receipt(world.popped("A", invisible_ms=3000)[0])
@@ -158,7 +157,7 @@ def test_foreign_acknowledgements_delete_nothing(world: World) -> None:
     assert len(world.broker.pop_records) == 1
 
 
-def test_changing_the_invisible_time_replaces_the_record(world: World) -> None:
+def test_changing_the_invisible_time_replaces_the_kv_record(world: World) -> None:
     """A change to a later, an earlier or the present time replaces the record; the old handle has no effect."""
     filled(world, 3)
     later, sooner, now = (world.receipt(message) for message in world.popped("A", invisible_ms=10_000))
@@ -175,7 +174,7 @@ def test_changing_the_invisible_time_replaces_the_record(world: World) -> None:
     assert stored_bodies(world, RETRY) == [b"2", b"1", b"0"]
 
 
-def test_a_change_to_the_same_instant_keeps_the_message(world: World) -> None:
+def test_a_change_to_the_same_visible_time_keeps_the_new_kv_record(world: World) -> None:
     """A change to the same visible time keeps the new record, which has the key of the old one."""
     filled(world, 1)
     receipt = world.receipt(world.popped("A", invisible_ms=10_000)[0])
@@ -186,7 +185,7 @@ def test_a_change_to_the_same_instant_keeps_the_message(world: World) -> None:
     assert stored_bodies(world, RETRY) == [b"0"]
 
 
-def test_a_time_long_past_is_found_after_a_restart(world: World) -> None:
+def test_a_kv_record_due_3_s_before_the_last_scan_is_redelivered_after_a_restart(world: World) -> None:
     """A record for a time more than 3 s before the last scan is redelivered only after a restart (seen on 5.3.3)."""
     filled(world, 2)
     lost, found = (world.receipt(message) for message in world.popped("A"))
@@ -201,7 +200,7 @@ def test_a_time_long_past_is_found_after_a_restart(world: World) -> None:
 
 
 @pytest.mark.parametrize("invisible_ms", [-(2**63), 2**63 - 1])
-def test_a_time_beyond_a_long_is_never_found(world: World, invisible_ms: int) -> None:
+def test_a_kv_record_whose_visible_time_overflows_a_long_is_never_due(world: World, invisible_ms: int) -> None:
     """A record whose visible time overflows a long is never due, even after a restart; its handle acknowledges."""
     filled(world, 2)
     message, _ = world.popped("A", invisible_ms=invisible_ms)
@@ -214,7 +213,7 @@ def test_a_time_beyond_a_long_is_never_found(world: World, invisible_ms: int) ->
     assert len(world.broker.pop_records) == 1
 
 
-def test_due_records_are_delivered_in_the_order_of_their_keys(world: World) -> None:
+def test_due_kv_records_are_redelivered_in_key_order(world: World) -> None:
     """Due records are redelivered by visible time, then group, topic, queue and offset, not in pop order."""
     for topic in ("B", "A"):
         filled(world, 2, topic=topic)
@@ -226,7 +225,7 @@ def test_due_records_are_delivered_in_the_order_of_their_keys(world: World) -> N
     assert places[-4:] == ["%RETRY%G_A", "%RETRY%G_A", "%RETRY%G_B", "%RETRY%G_B"]
 
 
-def test_a_redelivery_that_fails_is_tried_later_and_in_the_end_dropped() -> None:
+def test_a_failed_kv_redelivery_is_retried_with_backoff_and_finally_dropped() -> None:
     """A failed redelivery is retried after 10, 30, 60 s..., at most popReviveMaxAttemptTimes times.
 
     It fails here because the name of the retry topic is too long.
@@ -245,16 +244,15 @@ def test_a_redelivery_that_fails_is_tried_later_and_in_the_end_dropped() -> None
     assert len(world.broker.pop_records) == 0
 
 
-def test_a_message_that_is_gone_is_not_redelivered(world: World) -> None:
-    """The record of a message that was deleted with its topic is dropped."""
+def test_the_kv_record_of_a_message_deleted_with_its_topic_is_dropped(world: World) -> None:
     filled(world, 1)
     world.popped("A", invisible_ms=1000)
     world.engine.execute(world.broker, DeleteTopic("A"))
     world.advance(5000)
-    assert (held(world, RETRY), len(world.broker.pop_records)) == (0, 0)
+    assert (max_offset(world, RETRY), len(world.broker.pop_records)) == (0, 0)
 
 
-def test_both_retry_topics_are_read() -> None:
+def test_a_kv_pop_reads_both_the_v1_and_the_v2_retry_topic() -> None:
     """With v2 names one pop reads both the v1 and the v2 retry topic, not one of them at random."""
     world = kv_world(enable_retry_topic_v2=False)
     filled(world, 2)
@@ -266,7 +264,7 @@ def test_both_retry_topics_are_read() -> None:
     assert [message.topic_digit for message in world.popped("A")] == [1, 2]
 
 
-def test_one_queue_alone_is_read_without_the_retry_topic(world: World) -> None:
+def test_a_kv_pop_of_one_queue_reads_the_retry_topic_only_every_fifth_time(world: World) -> None:
     """A pop of one queue reads the retry topic only if it is a pop that reads it first."""
     filled(world, 1)
     world.popped("A", queue=0, invisible_ms=1000)
@@ -278,7 +276,7 @@ def test_one_queue_alone_is_read_without_the_retry_topic(world: World) -> None:
 # order, reset, waiting
 
 
-def test_ordered_pops(world: World) -> None:
+def test_an_ordered_kv_pop_writes_no_record_and_its_acks_move_the_offset(world: World) -> None:
     """An ordered pop has one batch at a time, no record, and an offset that moves with acknowledgements (observed)."""
     filled(world, 3)
     messages = world.popped("A", order=True, count=2, invisible_ms=4000)
@@ -297,7 +295,7 @@ def test_ordered_pops(world: World) -> None:
     assert world.last_pop.order_count_info == "0 qo0%1 1;0 0 0"
 
 
-def test_a_reset_moves_the_group(world: World) -> None:
+def test_after_an_offset_reset_a_kv_pop_reads_from_the_reset_offset(world: World) -> None:
     """After a reset the next pop reads from the reset offset, although the group had read further."""
     filled(world, 4)
     world.popped("A", count=4)
@@ -307,7 +305,7 @@ def test_a_reset_moves_the_group(world: World) -> None:
     assert committed(world) == 3
 
 
-def test_waiting_pops_are_answered(world: World) -> None:
+def test_a_message_wakes_a_waiting_kv_pop_which_writes_a_record(world: World) -> None:
     """A message wakes a waiting pop, which gets a record like any other."""
     world.topic("A")
     waiting = world.pop("A", poll_ms=20_000)
@@ -317,7 +315,7 @@ def test_waiting_pops_are_answered(world: World) -> None:
     assert len(world.broker.pop_records) == 1
 
 
-def test_what_does_not_match_is_passed_over_one_read_a_pop(world: World) -> None:
+def test_a_waiting_kv_pop_reads_the_next_800_messages_only_at_its_deadline(world: World) -> None:
     """A waiting pop reads the next 800 units only at its deadline (observed), unlike with check points."""
     world.topic("A")
     for _ in range(1000):
@@ -329,7 +327,7 @@ def test_what_does_not_match_is_passed_over_one_read_a_pop(world: World) -> None
     assert bodies(messages_of(waiting)) == [b"match"]
 
 
-def test_enabled_without_having_been_set_up_everything_is_refused() -> None:
+def test_kv_pops_fail_if_the_kv_service_was_not_initialized_at_the_start() -> None:
     """Without popConsumerKVServiceInit at the start every pop fails; upstream throws a null pointer (observed)."""
     world = make_world(pop_consumer_kv_service_enable=True)
     filled(world, 1)
@@ -338,18 +336,18 @@ def test_enabled_without_having_been_set_up_everything_is_refused() -> None:
     assert "popConsumerKVServiceInit" in str(refusal.remark)
 
 
-def test_records_are_redelivered_also_when_new_pops_write_check_points(world: World) -> None:
+def test_kv_records_are_redelivered_after_the_kv_service_is_disabled(world: World) -> None:
     """If the variant is initialized but disabled, records are still redelivered, and new pops write check points."""
     filled(world, 2)
     world.popped("A", count=1, invisible_ms=2000)
     world.broker.config.pop_consumer_kv_service_enable = False
     assert bodies(world.popped("A", queue=0, count=1, invisible_ms=60_000)) == [b"0"]
-    assert held(world, TIMER) == 1
+    assert max_offset(world, TIMER) == 1
     world.advance(3000)
     assert stored_bodies(world, RETRY) == [b"0"]
 
 
-def test_records_can_be_turned_into_check_points(world: World) -> None:
+def test_a_rollback_turns_kv_records_into_check_points(world: World) -> None:
     """A rollback turns each record into a check point in the revive queue of its offset (seen on 5.3.3)."""
     filled(world, 4)
     messages = world.popped("A", count=3, invisible_ms=15_000)
@@ -365,8 +363,7 @@ def test_records_can_be_turned_into_check_points(world: World) -> None:
     assert sorted(stored_bodies(world, RETRY)) == [b"1", b"2"]
 
 
-def test_nothing_runs_while_nothing_is_out(world: World) -> None:
-    """Acknowledged messages leave no timer scheduled."""
+def test_acknowledged_kv_records_leave_no_timer_scheduled(world: World) -> None:
     filled(world)
     for message in world.popped("A"):
         world.ack("A", world.receipt(message))
@@ -376,7 +373,7 @@ def test_nothing_runs_while_nothing_is_out(world: World) -> None:
 # the cache
 
 
-def test_the_position_follows_the_cache_once_a_second(cached: World) -> None:
+def test_the_group_offset_follows_the_kv_cache_once_a_second(cached: World) -> None:
     """The offset is the first one in memory; when none is left there it stays until the next pop (seen on 5.3.3)."""
     world = cached
     filled(world, 4)
@@ -396,7 +393,7 @@ def test_the_position_follows_the_cache_once_a_second(cached: World) -> None:
     assert committed(world) == 4
 
 
-def test_what_stays_ten_seconds_is_stored(cached: World) -> None:
+def test_a_cached_kv_record_is_stored_after_pop_ck_stay_buffer_time(cached: World) -> None:
     """popCkStayBufferTime after the pop the record is stored, then redelivered (observed: 14.15 s for 14 s)."""
     world = cached
     filled(world, 1)
@@ -406,34 +403,34 @@ def test_what_stays_ten_seconds_is_stored(cached: World) -> None:
     world.advance(1)
     assert len(world.broker.pop_records) == 1
     world.advance(4_499)
-    assert held(world, RETRY) == 0
+    assert max_offset(world, RETRY) == 0
     world.advance(1)
-    assert held(world, RETRY) == 1
+    assert max_offset(world, RETRY) == 1
 
 
-def test_what_is_due_earlier_is_delivered_from_memory(cached: World) -> None:
+def test_a_kv_record_due_before_it_is_stored_is_redelivered_from_the_cache(cached: World) -> None:
     """A record that is due earlier is redelivered by the next one-second scan (observed: 5.62 s for 5 s)."""
     world = cached
     filled(world, 1)
     world.advance(300)
     world.popped("A", invisible_ms=5000)
     world.advance(5_699)
-    assert held(world, RETRY) == 0
+    assert max_offset(world, RETRY) == 0
     world.advance(1)
-    assert (held(world, RETRY), len(world.broker.pop_records)) == (1, 0)
+    assert (max_offset(world, RETRY), len(world.broker.pop_records)) == (1, 0)
 
 
-def test_the_cache_matches_by_offset_alone(cached: World) -> None:
+def test_the_kv_cache_matches_acks_by_offset_alone(cached: World) -> None:
     """A handle with another pop time deletes the cached record, too (seen on 5.3.3)."""
     world = cached
     filled(world, 1)
     receipt = world.receipt(world.popped("A", invisible_ms=3000)[0])
     world.ack("A", replace(receipt, pop_time=receipt.pop_time - 5))
     world.advance(10_000)
-    assert held(world, RETRY) == 0
+    assert max_offset(world, RETRY) == 0
 
 
-def test_a_full_cache_stores() -> None:
+def test_a_pop_stores_its_kv_records_when_the_kv_cache_is_full() -> None:
     """With more than popCkMaxBufferSize records in memory the records of the next pop are stored."""
     world = kv_world(enable_pop_buffer_merge=True, pop_ck_max_buffer_size=1)
     filled(world, 4)
@@ -442,7 +439,7 @@ def test_a_full_cache_stores() -> None:
         assert len(world.broker.pop_records) == stored_records
 
 
-def test_changed_records_are_never_in_memory_only(cached: World) -> None:
+def test_an_invisible_time_change_stores_the_new_kv_record_at_once(cached: World) -> None:
     """A change stores the new record at once and removes the old one from memory."""
     world = cached
     filled(world, 1)
@@ -452,10 +449,10 @@ def test_changed_records_are_never_in_memory_only(cached: World) -> None:
     world.ack("A", changed)
     assert len(world.broker.pop_records) == 0
     world.advance(100_000)
-    assert held(world, RETRY) == 0
+    assert max_offset(world, RETRY) == 0
 
 
-def test_a_reset_empties_the_cache(cached: World) -> None:
+def test_an_offset_reset_empties_the_kv_cache(cached: World) -> None:
     """After a reset no record in memory is redelivered or holds back the offset."""
     world = cached
     filled(world, 3)
@@ -463,10 +460,10 @@ def test_a_reset_empties_the_cache(cached: World) -> None:
     world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, 2))
     assert bodies(world.popped("A", invisible_ms=60_000)) == [b"2"]
     world.advance(8000)
-    assert (held(world, RETRY), committed(world)) == (0, 2)
+    assert (max_offset(world, RETRY), committed(world)) == (0, 2)
 
 
-def test_an_idle_cache_has_no_timer(cached: World) -> None:
+def test_an_idle_kv_cache_has_no_timer(cached: World) -> None:
     """After the scan that follows the last acknowledgement no timer is scheduled."""
     world = cached
     filled(world, 1)
@@ -478,7 +475,7 @@ def test_an_idle_cache_has_no_timer(cached: World) -> None:
 # crashes
 
 
-def test_a_crash_keeps_records_and_reads_again(world: World) -> None:
+def test_a_crash_keeps_kv_records_and_pops_read_the_last_messages_again(world: World) -> None:
     """A crash keeps the records, which are on disk at once; the offset is one read behind (seen on 5.3.3).
 
     Everything read since then is delivered at once, acknowledged or not; unacknowledged messages are redelivered as
@@ -496,7 +493,7 @@ def test_a_crash_keeps_records_and_reads_again(world: World) -> None:
     assert stored_bodies(world, RETRY) == [b"3", b"4"]
 
 
-def test_a_crash_empties_the_cache_and_reads_again(cached: World) -> None:
+def test_after_a_crash_a_kv_pop_rereads_from_the_first_unacknowledged_message(cached: World) -> None:
     """After a crash every message from the first unacknowledged one on is delivered once more, and only once."""
     world = cached
     filled(world, 6)
@@ -508,10 +505,10 @@ def test_a_crash_empties_the_cache_and_reads_again(cached: World) -> None:
     world.engine.crash(power_loss=False)
     assert bodies(world.popped("A", invisible_ms=120_000)) == [b"1", b"2", b"3", b"4", b"5"]
     world.advance(100_000)
-    assert held(world, RETRY) == 0
+    assert max_offset(world, RETRY) == 0
 
 
-def test_the_cache_is_passed_by_while_it_is_switched_off(cached: World) -> None:
+def test_kv_pops_bypass_the_cache_while_the_merge_buffer_is_disabled(cached: World) -> None:
     """While enablePopBufferMerge is off, the records of a pop go to the table at once instead of the cache."""
     filled(cached, 4)
     assert len(cached.popped("A", count=2)) == 2
@@ -521,8 +518,7 @@ def test_the_cache_is_passed_by_while_it_is_switched_off(cached: World) -> None:
     assert len(cached.broker.pop_records) == 2
 
 
-def test_the_cache_counts_what_is_left_in_it(cached: World) -> None:
-    """Each acknowledgement removes one record from the cache."""
+def test_each_ack_removes_one_record_from_the_kv_cache(cached: World) -> None:
     filled(cached, 4)
     messages = cached.popped("A")
     consumer = cached.broker.pop_kv_service
@@ -535,7 +531,7 @@ def test_the_cache_counts_what_is_left_in_it(cached: World) -> None:
     assert left == [4, 3, 2, 1, 0]
 
 
-def test_a_retry_message_behind_others_has_its_handle() -> None:
+def test_only_the_retry_message_of_a_mixed_kv_pop_has_a_handle() -> None:
     """A retry message after messages of the topic itself has a handle; those have none."""
     world = kv_world(pop_response_return_actual_retry_topic=True)
     filled(world, 1)

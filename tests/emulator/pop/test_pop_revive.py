@@ -40,7 +40,7 @@ def points(world: World) -> list[dict[str, object]]:
     return [json.loads(record.body) for record in records if record.property_map()["TAGS"] == "ck"]
 
 
-def test_a_check_point_holds_back_only_its_own_queue(world: World) -> None:
+def test_a_check_point_delays_only_later_ones_of_its_own_revive_queue(world: World) -> None:
     """An expired check point waits behind one of an hour; a check point in another revive queue does not."""
     filled(world)
     write_check_point(world, 0, invisible_ms=HOUR_MS, readable_ms=500)
@@ -52,7 +52,7 @@ def test_a_check_point_holds_back_only_its_own_queue(world: World) -> None:
     assert stored_bodies(world, RETRY) == [b"2", b"0", b"1"]
 
 
-def test_a_refused_acknowledgement_does_not_move_the_clock() -> None:
+def test_an_ack_without_check_point_delays_no_revive_decision() -> None:
     """An acknowledgement without check point delays no decision; one of another message of the batch does, by 1 s."""
     for known, late_ms in ((True, 3100), (False, 2100)):
         world = make_world(revive_queue_num=1)
@@ -67,7 +67,7 @@ def test_a_refused_acknowledgement_does_not_move_the_clock() -> None:
         assert stored_bodies(world, RETRY) == ([b"1"] if known else [b"0", b"1"])
 
 
-def test_a_queue_that_is_empty_forgets_its_clock() -> None:
+def test_a_forged_deliver_time_no_longer_affects_an_empty_revive_queue() -> None:
     """A forged deliver time in the far future no longer affects the queue once its check point is decided."""
     world = make_world(revive_queue_num=1)
     filled(world, 2)
@@ -82,7 +82,7 @@ def test_a_queue_that_is_empty_forgets_its_clock() -> None:
     assert stored_bodies(world, RETRY) == [b"0", b"1"]
 
 
-def test_what_cannot_come_back_is_tried_again_and_again(world: World) -> None:
+def test_a_check_point_that_cannot_be_revived_is_reput_with_growing_delays(world: World) -> None:
     """A check point that cannot be revived is re-put with growing delays, in the end every two hours."""
     world.topic(LONG_TOPIC)
     world.send(LONG_TOPIC)
@@ -95,7 +95,7 @@ def test_what_cannot_come_back_is_tried_again_and_again(world: World) -> None:
     assert {(point["pt"], point["q"]) for point in found} == {(found[0]["pt"], 0)}
 
 
-def test_it_is_dropped_after_the_last_time_where_that_is_wanted() -> None:
+def test_a_check_point_is_dropped_after_17_reputs_if_configured() -> None:
     """With skipWhenCKRePutReachMaxTimes a check point is dropped after 17 re-puts."""
     world = make_world(skip_when_ck_re_put_reach_max_times=True)
     world.topic(LONG_TOPIC)
@@ -106,7 +106,7 @@ def test_it_is_dropped_after_the_last_time_where_that_is_wanted() -> None:
     assert scheduled(world, "revive") == []
 
 
-def test_each_message_that_cannot_come_back_gets_its_own_check_point(world: World) -> None:
+def test_each_message_that_cannot_be_revived_gets_its_own_check_point(world: World) -> None:
     """Each unacknowledged message that cannot be revived gets its own check point; acknowledged ones get none."""
     world.topic(LONG_TOPIC)
     for _ in range(3):
@@ -118,7 +118,7 @@ def test_each_message_that_cannot_come_back_gets_its_own_check_point(world: Worl
     assert again == [(0, [0], 1, 0), (2, [0], 1, 0)]
 
 
-def test_what_cannot_come_back_counts_as_out() -> None:
+def test_a_message_that_cannot_be_revived_stays_in_flight() -> None:
     """A message that cannot be revived stays in flight, so a queue with a limit stays blocked."""
     world = make_world(enable_pop_message_threshold=True, pop_inflight_message_threshold=0)
     for topic, group in ((LONG_TOPIC, LONG_GROUP), ("A", "G")):
@@ -131,7 +131,7 @@ def test_what_cannot_come_back_counts_as_out() -> None:
     assert sorted(bodies(world.popped("A"))) == [b"one", b"two"]
 
 
-def test_what_can_be_stored_at_last_comes_back(world: World) -> None:
+def test_a_reput_message_is_redelivered_once_the_timer_accepts_its_delay(world: World) -> None:
     """A copy whose delay the timer rejects is redelivered after timerMaxDelaySec is raised."""
     world.topic("A")
     send_in_batch(world, "A", b"hi", TIMER_DELAY_SEC="345600")

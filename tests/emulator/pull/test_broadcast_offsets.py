@@ -18,7 +18,7 @@ def pull(world: World, client: str, offset: int) -> None:
     )
 
 
-def noted(world: World) -> dict[int, int] | None:
+def recorded_offsets(world: World) -> dict[int, int] | None:
     return world.broker.offsets.committed.get(("G@broadcast", "T"))
 
 
@@ -30,24 +30,24 @@ def with_messages() -> World:
     return world
 
 
-def test_the_slowest_is_noted_every_five_seconds() -> None:
+def test_the_offset_of_the_slowest_broadcasting_client_is_committed_every_5_s() -> None:
     """Every five seconds the offset of the slowest client is committed; it never decreases."""
     world = with_messages()
     broadcasting(world, "a", "b")
     pull(world, "a", 4)
     pull(world, "b", 1)
     world.advance(4_999)
-    assert noted(world) is None
+    assert recorded_offsets(world) is None
     world.advance(1)
-    assert noted(world) == {0: 1}
+    assert recorded_offsets(world) == {0: 1}
     pull(world, "b", 3)
     pull(world, "b", 2)
     world.advance(5_000)
-    assert noted(world) == {0: 3}
+    assert recorded_offsets(world) == {0: 3}
     assert world.broker.offsets.groups_of("T") == []
 
 
-def test_who_is_away_for_long_does_not_count() -> None:
+def test_a_broadcasting_client_without_pulls_stops_holding_back_the_offset() -> None:
     """A client stops counting two minutes after its last pull if it has left, five if not; then no timer is due."""
     world = with_messages()
     broadcasting(world, "a", "b")
@@ -57,16 +57,16 @@ def test_who_is_away_for_long_does_not_count() -> None:
     for _ in range(11):
         world.advance(10_000)
         broadcasting(world, "b")
-    assert noted(world) == {0: 1}
+    assert recorded_offsets(world) == {0: 1}
     for _ in range(2):
         world.advance(10_000)
         broadcasting(world, "b")
-    assert noted(world) == {0: 4}
+    assert recorded_offsets(world) == {0: 4}
     world.advance(400_000)
     assert "broadcast offsets" not in [timer.kind for timer in world.engine.scheduler.scheduled()]
 
 
-def test_others_are_not_noted() -> None:
+def test_offsets_of_unknown_clustering_and_active_consumers_are_not_recorded() -> None:
     """Unknown clients, clustering groups, and consumers of type CONSUME_ACTIVELY are not recorded."""
     world = with_messages()
     world.heartbeat("c", topics={"T": "*"})
@@ -78,4 +78,4 @@ def test_others_are_not_noted() -> None:
     broadcasting(world, "c")
     pull(world, "c", 1)
     world.advance(10_000)
-    assert noted(world) is None
+    assert recorded_offsets(world) is None

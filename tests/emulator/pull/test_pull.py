@@ -35,7 +35,9 @@ def result(call: DirectCall) -> PullResult:
         (0, 5, 21, "NO_MESSAGE_IN_QUEUE", 0),
     ],
 )
-def test_where_a_pull_may_begin(world: World, stored: int, offset: int, code: int, status: str, following: int) -> None:
+def test_a_pull_offset_in_or_out_of_range_returns_code_status_and_next_offset(
+    world: World, stored: int, offset: int, code: int, status: str, following: int
+) -> None:
     """Each pull offset returns its code, status and next offset (seen on 5.3.3)."""
     world.topic("A")
     for _ in range(stored):
@@ -45,7 +47,7 @@ def test_where_a_pull_may_begin(world: World, stored: int, offset: int, code: in
     assert (pulled.min_offset, pulled.max_offset) == (0, stored)
 
 
-def test_one_pull_returns_32_messages_and_256_kib(world: World) -> None:
+def test_one_pull_returns_at_most_32_messages_and_256_kib(world: World) -> None:
     """A pull returns at most 32 messages and 256 KiB, but always at least one message."""
     world.topic("A")
     for _ in range(40):
@@ -61,7 +63,7 @@ def test_one_pull_returns_32_messages_and_256_kib(world: World) -> None:
     assert len(result(world.pull("C", 0)).records) == 1
 
 
-def test_a_message_wakes_a_waiting_pull(world: World) -> None:
+def test_a_waiting_pull_is_answered_by_the_next_message_of_its_queue(world: World) -> None:
     """A pull at the end of a queue waits and is answered by the next message of that queue."""
     world.topic("A", 2)
     call = world.pull("A", 0, suspend_ms=15_000)
@@ -74,7 +76,7 @@ def test_a_message_wakes_a_waiting_pull(world: World) -> None:
 
 
 @pytest.mark.parametrize(("suspend_ms", "waited_ms"), [(0, 0), (1000, 5000), (7000, 10_000), (15_000, 15_000)])
-def test_a_wait_ends_at_the_next_look(world: World, suspend_ms: int, waited_ms: int) -> None:
+def test_a_waiting_pull_ends_at_the_next_check_every_5_s(world: World, suspend_ms: int, waited_ms: int) -> None:
     """A waiting pull ends at the next check; upstream checks every 5 s, counted from its start."""
     world.topic("A")
     call = world.pull("A", 0, suspend_ms=suspend_ms)
@@ -84,8 +86,7 @@ def test_a_wait_ends_at_the_next_look(world: World, suspend_ms: int, waited_ms: 
     assert result(call).code == ResponseCode.PULL_NOT_FOUND
 
 
-def test_looks_can_be_exact() -> None:
-    """With a check interval of 1 ms a waiting pull ends exactly at its timeout."""
+def test_with_a_check_interval_of_1_ms_a_waiting_pull_ends_at_its_timeout() -> None:
     world = make_world(pull_hold_check_interval=1)
     world.topic("A")
     call = world.pull("A", 0, suspend_ms=1234)
@@ -95,7 +96,7 @@ def test_looks_can_be_exact() -> None:
     assert result(call).status is PullStatus.NO_MESSAGE_IN_QUEUE
 
 
-def test_another_tag_is_noticed_at_the_next_look(world: World) -> None:
+def test_a_message_with_another_tag_ends_a_waiting_pull_at_the_next_check(world: World) -> None:
     """A message with another tag ends a waiting pull at the next check, with code 20 and an offset past the message."""
     world.topic("A")
     world.send("A", TAGS="T")
@@ -130,7 +131,7 @@ def pull_by_heartbeat(world: World, topic: str, version: int = 0) -> DirectCall:
     return world.engine.submit(world.broker, PullMessage("G", topic, 0, 0, 32, 0, 0, 0, version))
 
 
-def test_without_inline_subscription_the_heartbeat_counts(world: World) -> None:
+def test_a_pull_without_inline_subscription_uses_that_of_the_heartbeat(world: World) -> None:
     """A pull without inline subscription uses group, topic and version of the last heartbeat."""
     world.topic("A")
     world.topic("B")
@@ -142,7 +143,7 @@ def test_without_inline_subscription_the_heartbeat_counts(world: World) -> None:
     assert refused(pull_by_heartbeat(world, "B")).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
 
 
-def test_refusals_in_upstreams_order(world: World) -> None:
+def test_pulls_are_rejected_in_upstreams_order_of_checks(world: World) -> None:
     """Group switch, topic, permission and queue id are checked in this order, with upstream's texts."""
     world.engine.execute(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
     world.topic("W", perm=2)
@@ -160,7 +161,7 @@ def test_refusals_in_upstreams_order(world: World) -> None:
         assert text in (call.outcome.remark or "")
 
 
-def test_the_commit_rides_along(world: World) -> None:
+def test_a_pull_with_commit_flag_commits_its_offset(world: World) -> None:
     """A pull with flag 1 commits its commit offset, on the first pass only."""
     world.topic("A")
     world.send("A")
@@ -168,7 +169,7 @@ def test_the_commit_rides_along(world: World) -> None:
     assert world.broker.offsets.query("G", "A", 0) == 1
 
 
-def test_a_reset_is_told_once(world: World) -> None:
+def test_an_offset_reset_is_returned_by_the_next_pull_once(world: World) -> None:
     """After a server-side reset the next pull returns OFFSET_RESET once; commits before it are ignored."""
     world.topic("A")
     for _ in range(5):
@@ -185,7 +186,7 @@ def test_a_reset_is_told_once(world: World) -> None:
 
 
 @pytest.mark.parametrize(("zero", "code"), [(False, ResponseCode.QUERY_NOT_FOUND), (True, None)])
-def test_where_a_new_group_begins_in_an_empty_queue(zero: bool, code: ResponseCode | None) -> None:
+def test_a_new_group_has_no_offset_in_an_empty_queue_unless_configured(zero: bool, code: ResponseCode | None) -> None:
     """A new group has no offset in an empty queue, as upstream, or 0 with `emptyQueueOffsetZero`."""
     world = make_world(empty_queue_offset_zero=zero)
     world.topic("A")
@@ -195,7 +196,7 @@ def test_where_a_new_group_begins_in_an_empty_queue(zero: bool, code: ResponseCo
     assert world.ask(OffsetResult, QueryConsumerOffset("G", "A", 0)).offset == 0
 
 
-def test_a_closed_connection_takes_its_pulls_along(world: World) -> None:
+def test_a_pull_of_a_closed_connection_gets_no_response_and_is_removed(world: World) -> None:
     """A pull whose connection is closed gets no response and is removed from the hold."""
     world.topic("A")
     call = world.pull("A", 0, suspend_ms=15_000)
@@ -220,7 +221,7 @@ class ClosingCall(DirectCall):
         self.world.engine.submit(self.world.broker, ChannelClosed(), self.channel)
 
 
-def test_a_connection_that_is_lost_with_the_first_response_gets_no_second(world: World) -> None:
+def test_a_connection_lost_with_the_first_response_gets_no_second_response(world: World) -> None:
     """A message matches several pulls of a connection that is lost with the first response: the others get none."""
     world.topic("A")
     channel = DirectChannel("closing", ("10.0.0.9", 4000))
@@ -251,7 +252,7 @@ class SendingCall(DirectCall):
             self.world.send("A", b"second")
 
 
-def test_a_message_that_is_sent_with_the_first_response_wakes_no_pull_twice(world: World) -> None:
+def test_a_message_sent_with_the_first_response_wakes_no_pull_twice(world: World) -> None:
     """A message sent with the first response wakes no pull twice: each gets one response with all messages."""
     world.topic("A")
     calls = [SendingCall(world, DirectChannel(f"c{number}")) for number in range(3)]
@@ -265,7 +266,7 @@ def test_a_message_that_is_sent_with_the_first_response_wakes_no_pull_twice(worl
     assert len(world.broker.pulls.hold) == 0
 
 
-def test_a_waiting_pull_whose_connection_lives_is_kept(world: World) -> None:
+def test_forget_waiting_keeps_the_other_waiting_pull_of_the_connection(world: World) -> None:
     """Of two pulls of one connection only the one whose client no longer waits is removed."""
     world.topic("A")
     channel = DirectChannel("c")
@@ -280,7 +281,7 @@ def test_a_waiting_pull_whose_connection_lives_is_kept(world: World) -> None:
     assert (gone.outcome, len(result(kept).records)) == (None, 1)
 
 
-def test_a_subscription_that_is_older_than_the_request_is_rejected(world: World) -> None:
+def test_a_pull_with_a_newer_subscription_version_is_rejected_as_not_latest(world: World) -> None:
     """A pull with a newer subscription version than the heartbeat returns SUBSCRIPTION_NOT_LATEST."""
     world.topic("A")
     world.heartbeat("c", topics={"A": "*"}, version=5)
@@ -305,7 +306,7 @@ def test_a_pull_that_has_ended_leaves_no_timer(world: World) -> None:
     assert (len(result(woken).records), scheduled(world, "pull")) == (1, [])
 
 
-def test_queues_that_brought_messages_are_noted(world: World) -> None:
+def test_only_queues_whose_pulls_returned_messages_are_recorded(world: World) -> None:
     """Queues whose pulls returned messages are recorded by topic and group; other queues are not."""
     world.topic("A", 3)
     world.send("A", queue=1)

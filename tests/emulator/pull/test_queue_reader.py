@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator.store.commit_log import CommitLog
     st.integers(1, 2000),
     st.integers(0, 800),
 )
-def test_a_read_is_as_long_as_its_bounds_allow(
+def test_a_pull_returns_as_many_messages_as_its_limits_allow(
     sent: list[tuple[int, int]], offset: int, count: int, bytes_max: int, filter_bytes: int
 ) -> None:
     """A read returns consecutive messages from the offset on: at least one, then as many as all limits allow."""
@@ -47,7 +47,7 @@ def test_a_read_is_as_long_as_its_bounds_allow(
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=30), st.data())
-def test_ascending_records_are_what_each_of_them_is(sizes: list[int], data: st.DataObject) -> None:
+def test_records_read_together_equal_the_records_read_singly(sizes: list[int], data: st.DataObject) -> None:
     """Records read together equal those read singly, close together or far apart, in one or several segments."""
     log = CommitLog(128, 1 << 20, lambda _: None, lambda: None)
     places = []
@@ -67,8 +67,7 @@ def test_ascending_records_are_what_each_of_them_is(sizes: list[int], data: st.D
     assert found != [*expected, b"more"]
 
 
-def test_a_journal_has_all_of_an_answer_but_its_records() -> None:
-    """The journaled part of a pull result keeps every field except the records."""
+def test_the_journaled_pull_result_keeps_every_field_except_the_records() -> None:
     answer = PullResult(
         ResponseCode.SUCCESS, PullStatus.FOUND, 1, 2, 3, [b"record"], (4,), 5, 6, 7, offset_delta=8, forwarded=True
     )

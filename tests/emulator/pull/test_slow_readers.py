@@ -41,25 +41,25 @@ def slow_world() -> World:
     return make_slow_world()
 
 
-def may_read(world: World, group: str = "G") -> bool:
+def is_group_enabled(world: World, group: str = "G") -> bool:
     """Return True if the group is enabled."""
     return world.broker.groups.table[group].consume_enable
 
 
-def switch_on(world: World) -> None:
+def enable_group(world: World) -> None:
     """Enable the group again, as an administrator does."""
     world.ask(Done, CreateGroup(GroupConfig("G")))
 
 
-def test_a_slow_group_is_switched_off_at_the_next_look(slow_world: World) -> None:
+def test_a_slow_group_is_disabled_at_the_next_check(slow_world: World) -> None:
     """A slow group is disabled at the next three-minute check; then its reads are rejected, other groups' are not."""
     slow_world.advance(1_000)
     assert isinstance(slow_world.pull("T", count=1).outcome, PullResult)
     version = slow_world.broker.groups.version_counter
     slow_world.advance(LOOK_MS - 1_001)
-    assert may_read(slow_world)
+    assert is_group_enabled(slow_world)
     slow_world.advance(1)
-    assert not may_read(slow_world)
+    assert not is_group_enabled(slow_world)
     assert slow_world.broker.groups.version_counter == version + 1
     for call in (slow_world.pull("T", 100), slow_world.pop("T")):
         refusal = refused(call)
@@ -67,18 +67,18 @@ def test_a_slow_group_is_switched_off_at_the_next_look(slow_world: World) -> Non
     assert isinstance(slow_world.pull("T", 119, group="other").outcome, PullResult)
 
 
-def test_nothing_happens_by_default() -> None:
+def test_by_default_no_lag_disables_a_group() -> None:
     """By default no lag disables a group, and no timer is scheduled."""
     world = make_slow_world(disable_consume_if_consumer_read_slowly=False)
     due = len(list(world.engine.scheduler.scheduled()))
     world.pull("T", count=1)
     assert len(list(world.engine.scheduler.scheduled())) == due
     world.advance(2 * LOOK_MS)
-    assert may_read(world)
+    assert is_group_enabled(world)
 
 
 @pytest.mark.parametrize("how", ["pull", "pull with a filter", "pop", "pop with records", "peek"])
-def test_whoever_reads_is_noted(how: str) -> None:
+def test_a_slow_pull_pop_or_peek_disables_the_group(how: str) -> None:
     """Every kind of read is recorded; the last message examined counts, even if it was not returned."""
     kv = how == "pop with records"
     world = make_slow_world(pop_consumer_kv_service_init=kv, pop_consumer_kv_service_enable=kv)
@@ -87,29 +87,29 @@ def test_whoever_reads_is_noted(how: str) -> None:
     elif how == "pull with a filter":
         world.pull("T", count=1, expression="none")
         world.advance(LOOK_MS)
-        assert may_read(world)  # the filtered pull has skipped all messages
+        assert is_group_enabled(world)  # the filtered pull has skipped all messages
         world.pull("T", count=1)
     elif how == "peek":
         world.engine.submit(world.broker, PeekMessage("G", "T", 0, 1))
     else:
         world.pop("T", count=1, invisible_ms=10 * LOOK_MS)
     world.advance(LOOK_MS)
-    assert not may_read(world)
+    assert not is_group_enabled(world)
 
 
-def test_who_has_read_what_is_newer_in_time_stays(slow_world: World) -> None:
+def test_a_group_that_reads_up_to_the_end_by_the_next_check_stays_enabled(slow_world: World) -> None:
     """A group that has read up to the end by the next check stays enabled, because its last read of a queue counts."""
     slow_world.pull("T", count=1)
     slow_world.pull("T", MANY)
     slow_world.advance(LOOK_MS)
-    assert may_read(slow_world)
+    assert is_group_enabled(slow_world)
     slow_world.pull("T", count=1)
     slow_world.pull("T", MANY - 1)
     slow_world.advance(LOOK_MS)
-    assert may_read(slow_world)
+    assert is_group_enabled(slow_world)
 
 
-def test_one_slow_queue_is_enough(slow_world: World) -> None:
+def test_one_slow_queue_is_enough_to_disable_a_group(slow_world: World) -> None:
     """One slow queue is enough to disable a group; a read that finds no message is not recorded."""
     slow_world.topic("U")
     slow_world.pull("T", count=1)
@@ -117,61 +117,61 @@ def test_one_slow_queue_is_enough(slow_world: World) -> None:
     slow_world.pull("U", 0)
     slow_world.pull("T", 5 * MANY)
     slow_world.advance(LOOK_MS)
-    assert not may_read(slow_world)
+    assert not is_group_enabled(slow_world)
 
 
-def test_who_is_switched_on_again_has_to_be_quick(slow_world: World) -> None:
+def test_a_reenabled_group_is_disabled_again_unless_it_reads_newer_messages(slow_world: World) -> None:
     """A group that is enabled again is disabled again at the next check unless it has read newer messages."""
     slow_world.pull("T", count=1)
     slow_world.advance(LOOK_MS)
-    switch_on(slow_world)
+    enable_group(slow_world)
     slow_world.advance(LOOK_MS)
-    assert not may_read(slow_world)
-    switch_on(slow_world)
+    assert not is_group_enabled(slow_world)
+    enable_group(slow_world)
     slow_world.pull("T", MANY - 1)
     slow_world.advance(3 * LOOK_MS)
-    assert may_read(slow_world)
+    assert is_group_enabled(slow_world)
 
 
 @pytest.mark.parametrize("what", ["the topic", "the group", "the run"])
-def test_what_is_deleted_is_forgotten(slow_world: World, what: str) -> None:
+def test_the_lag_of_a_deleted_topic_or_group_or_a_former_run_does_not_count(slow_world: World, what: str) -> None:
     """The recorded lag does not survive deletion of the topic or the group, or a restart of the broker."""
     slow_world.pull("T", count=1)
     if what == "the topic":
         slow_world.ask(Done, DeleteTopic("T"))
     elif what == "the group":
         slow_world.ask(Done, DeleteGroup("G", True))
-        switch_on(slow_world)
+        enable_group(slow_world)
     else:
         slow_world.engine.restart()
     slow_world.advance(LOOK_MS)
-    assert may_read(slow_world)
+    assert is_group_enabled(slow_world)
 
 
-def test_keys_may_change_at_any_time(slow_world: World) -> None:
+def test_changed_slow_read_keys_take_effect_at_the_next_check(slow_world: World) -> None:
     """A lower threshold takes effect at the next check, and disabling the protection stops it at once."""
     slow_world.ask(Done, UpdateBrokerConfig({"consumerFallbehindThreshold": "1000000"}))
     slow_world.pull("T", count=1)
     slow_world.advance(LOOK_MS)
-    assert may_read(slow_world)
+    assert is_group_enabled(slow_world)
     slow_world.ask(Done, UpdateBrokerConfig({"consumerFallbehindThreshold": str(FAR)}))
     slow_world.ask(Done, UpdateBrokerConfig({"disableConsumeIfConsumerReadSlowly": "false"}))
     slow_world.advance(LOOK_MS)
-    assert may_read(slow_world)
+    assert is_group_enabled(slow_world)
     slow_world.ask(Done, UpdateBrokerConfig({"disableConsumeIfConsumerReadSlowly": "true"}))
     slow_world.advance(LOOK_MS)
-    assert not may_read(slow_world)
+    assert not is_group_enabled(slow_world)
 
 
-def test_it_can_be_left_unnoted() -> None:
+def test_with_disk_fall_recorded_off_no_group_is_disabled() -> None:
     """With diskFallRecorded=false no group is found slow."""
     world = make_slow_world(disk_fall_recorded=False)
     world.pull("T", count=1)
     world.advance(LOOK_MS)
-    assert may_read(world)
+    assert is_group_enabled(world)
 
 
-def test_a_pull_that_waits_is_refused_when_it_is_looked_at_again(slow_world: World) -> None:
+def test_a_waiting_pull_of_a_disabled_group_is_rejected_at_its_next_check(slow_world: World) -> None:
     """A waiting pull of a disabled group is rejected at its next check, although it waits for another queue."""
     slow_world.topic("U")
     slow_world.pull("T", count=1)
@@ -181,7 +181,7 @@ def test_a_pull_that_waits_is_refused_when_it_is_looked_at_again(slow_world: Wor
     assert refused(waiting).code == ResponseCode.NO_PERMISSION
 
 
-def test_compacted_topics_are_not_looked_at(slow_world: World) -> None:
+def test_reads_of_compacted_topics_do_not_disable_a_group(slow_world: World) -> None:
     """Reads of compacted topics are not recorded, because upstream reads them elsewhere (CompactionStore)."""
     topic = CreateTopic(TopicConfig("C", 1, 1), {"+cleanup.policy": "COMPACTION"})
     slow_world.ask(Done, topic)
@@ -189,10 +189,10 @@ def test_compacted_topics_are_not_looked_at(slow_world: World) -> None:
         slow_world.send("C", BODY, KEYS="k")
     slow_world.pull("C", count=1)
     slow_world.advance(LOOK_MS)
-    assert may_read(slow_world)
+    assert is_group_enabled(slow_world)
 
 
-def test_topics_of_batches_are_looked_at(slow_world: World) -> None:
+def test_slow_reads_of_batch_cq_topics_disable_a_group(slow_world: World) -> None:
     """Reads of BatchCQ topics are recorded like all others."""
     attributes = {"queue.type": "BatchCQ"}
     slow_world.ask(Done, CreateTopic(TopicConfig("B", 1, 1, attributes=attributes)))
@@ -201,10 +201,10 @@ def test_topics_of_batches_are_looked_at(slow_world: World) -> None:
         slow_world.send("T", BODY)
     slow_world.pull("B", count=1)
     slow_world.advance(LOOK_MS)
-    assert not may_read(slow_world)
+    assert not is_group_enabled(slow_world)
 
 
-def test_figures_of_light_queues_go_by_one_name() -> None:
+def test_light_queues_share_one_recorded_lag() -> None:
     """Light queues share one recorded lag, and a group with the name of a light queue is never disabled."""
     world = make_slow_world(enable_lmq=True, enable_multi_dispatch=True)
     for name in ("a", "b"):
@@ -215,14 +215,14 @@ def test_figures_of_light_queues_go_by_one_name() -> None:
     world.pull("%LMQ%a", count=1, group="%LMQ%a")
     world.pull("%LMQ%b", count=1)
     world.advance(LOOK_MS)
-    assert may_read(world)
+    assert is_group_enabled(world)
     world.pull("%LMQ%a", count=1)
     world.advance(LOOK_MS)
-    assert not may_read(world)
+    assert not is_group_enabled(world)
     assert isinstance(world.pull("%LMQ%b", count=1, group="%LMQ%a").outcome, PullResult)
 
 
-def test_a_slave_protects_itself_too() -> None:
+def test_a_slave_disables_its_slow_readers_and_its_master_does_not() -> None:
     """A slave disables groups that read slowly from it; its master keeps them enabled."""
     keys: dict[str, Any] = {
         "disable_consume_if_consumer_read_slowly": True,
@@ -240,6 +240,6 @@ def test_a_slave_protects_itself_too() -> None:
     assert engine.execute(slave, PullMessage("G", "T", 0, 0, 1, 4, 0, 0, 0, "*", "TAG"))
     world.advance(5_000)
     assert not slave.groups.table["G"].consume_enable
-    assert may_read(world)
+    assert is_group_enabled(world)
     with pytest.raises(EngineError, match="subscription group no permission"):
         engine.execute(slave, PullMessage("G", "T", 0, 0, 1, 4, 0, 0, 0, "*", "TAG"))

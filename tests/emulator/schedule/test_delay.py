@@ -25,7 +25,7 @@ _S, _M, _H = 1000, 60_000, 3_600_000
         )
     ),
 )
-def test_default_levels(world: World, level: int, delay_ms: int) -> None:
+def test_a_message_of_each_default_level_is_stored_after_its_delay(world: World, level: int, delay_ms: int) -> None:
     """A message of a level is stored in its topic after the level's delay and not a millisecond earlier."""
     world.topic("A")
     world.advance(10_000)
@@ -37,7 +37,9 @@ def test_default_levels(world: World, level: int, delay_ms: int) -> None:
 
 
 @pytest.mark.parametrize(("sent_at", "visible_at"), [(0, 1000), (37, 1100), (100, 1100), (101, 1200), (5050, 6100)])
-def test_looks_come_every_100_ms_from_one_second_after_the_start(world: World, sent_at: int, visible_at: int) -> None:
+def test_delay_levels_are_checked_every_100_ms_from_1_s_after_the_start(
+    world: World, sent_at: int, visible_at: int
+) -> None:
     """A message that is due between two checks (every 100 ms, first 1 s after the start) appears at the later one."""
     world.topic("A")
     world.advance(sent_at)
@@ -46,7 +48,7 @@ def test_looks_come_every_100_ms_from_one_second_after_the_start(world: World, s
     assert [record.store_timestamp - START_MS for record in stored(world, "A")] == [visible_at]
 
 
-def test_the_look_period_is_a_key() -> None:
+def test_with_a_check_interval_of_1_ms_a_delayed_message_appears_on_time() -> None:
     """With a check interval of 1 ms a message appears exactly at its deliver time."""
     world = make_world(delay_level_check_interval=1)
     world.topic("A")
@@ -56,7 +58,7 @@ def test_the_look_period_is_a_key() -> None:
     assert [record.store_timestamp - START_MS for record in stored(world, "A")] == [1037]
 
 
-def test_while_it_waits_it_lies_in_the_schedule_topic(world: World) -> None:
+def test_a_delayed_message_waits_in_the_schedule_topic_queue_of_its_level(world: World) -> None:
     """A waiting message is in queue level - 1 of the schedule topic, and its tags code is its deliver time."""
     world.topic("A", 4)
     world.send("A", queue=3, DELAY="3", TAGS="T")
@@ -67,7 +69,7 @@ def test_while_it_waits_it_lies_in_the_schedule_topic(world: World) -> None:
     assert queue.unit(0)[2] == START_MS + 10_000
 
 
-def test_the_delivered_copy_keeps_everything(world: World) -> None:
+def test_the_delivered_copy_keeps_queue_body_born_data_and_properties(world: World) -> None:
     """The delivered copy keeps queue, body, born data and properties, including DELAY, REAL_TOPIC and REAL_QID."""
     world.topic("A", 4)
     world.send("A", b"body", queue=2, DELAY="1", TAGS="T", KEYS="k", color="red")
@@ -87,15 +89,14 @@ def test_the_delivered_copy_keeps_everything(world: World) -> None:
 
 
 @pytest.mark.parametrize("level", ["0", "-1", "-9"])
-def test_no_level_is_no_delay(world: World, level: str) -> None:
-    """A message with level 0 or a negative level is stored at once."""
+def test_a_message_with_level_0_or_below_is_stored_at_once(world: World, level: str) -> None:
     world.topic("A")
     world.send("A", DELAY=level)
     assert len(stored(world, "A")) == 1
 
 
 @pytest.mark.parametrize("level", ["19", "99", "2147483647"])
-def test_a_level_beyond_the_last_is_the_last(world: World, level: str) -> None:
+def test_a_delay_level_above_the_maximum_is_clamped(world: World, level: str) -> None:
     """A level above the maximum is clamped: the message is in the last level's queue with DELAY=18."""
     world.topic("A")
     world.send("A", DELAY=level)
@@ -104,7 +105,7 @@ def test_a_level_beyond_the_last_is_the_last(world: World, level: str) -> None:
 
 
 @pytest.mark.parametrize("level", ["x", "1.5", " 1", "99999999999"])
-def test_a_level_that_is_no_number_is_refused(world: World, level: str) -> None:
+def test_a_delay_level_that_is_not_a_number_is_rejected(world: World, level: str) -> None:
     """A level that is not a number is rejected with SYSTEM_ERROR and Java's text; no message is stored."""
     world.topic("A")
     with pytest.raises(EngineError) as caught:
@@ -114,7 +115,7 @@ def test_a_level_that_is_no_number_is_refused(world: World, level: str) -> None:
     assert stored(world, "A") == []
 
 
-def test_each_level_keeps_its_order(world: World) -> None:
+def test_messages_of_one_level_are_delivered_in_send_order(world: World) -> None:
     """Messages of one level are delivered in send order, even if several are due at one check."""
     world.topic("A")
     for n in range(20):
@@ -125,7 +126,7 @@ def test_each_level_keeps_its_order(world: World) -> None:
     assert world.broker.delays.offsets == {1: 10, 2: 10}
 
 
-def test_nothing_runs_while_nothing_waits(world: World) -> None:
+def test_each_delay_level_in_use_has_one_timer_until_it_is_empty(world: World) -> None:
     """Each level in use has one timer, and no timer remains afterwards."""
     world.topic("A")
     assert scheduled(world, "delay level") == []
@@ -137,7 +138,7 @@ def test_nothing_runs_while_nothing_waits(world: World) -> None:
     assert scheduled(world, "delay level") == []
 
 
-def test_delivery_wakes_a_waiting_pull(world: World) -> None:
+def test_delivery_of_a_delayed_message_wakes_a_waiting_pull(world: World) -> None:
     """A waiting pull is answered at the time of delivery."""
     world.topic("A")
     world.send("A", b"late", DELAY="1")
@@ -149,7 +150,7 @@ def test_delivery_wakes_a_waiting_pull(world: World) -> None:
     assert len(call.outcome.records) == 1
 
 
-def test_own_levels() -> None:
+def test_configured_levels_replace_the_default_levels() -> None:
     """Another level string configures other levels, even more than the schedule topic has queues."""
     world = make_world(message_delay_level=" ".join(f"{n}s" for n in range(2, 22)))
     world.topic("A")
@@ -162,13 +163,13 @@ def test_own_levels() -> None:
 
 
 @pytest.mark.parametrize(("text", "delays"), [("1s", [1000]), ("3m 2h 1d ", [180_000, 7_200_000, 86_400_000])])
-def test_units(text: str, delays: list[int]) -> None:
+def test_delay_levels_are_parsed_in_seconds_minutes_hours_and_days(text: str, delays: list[int]) -> None:
     """Levels are whole numbers of seconds, minutes, hours or days."""
     assert parse_delay_levels(text) == delays
 
 
 @pytest.mark.parametrize("text", ["", "  ", "1", "s", "1x", "1.5s", "1s 2S", "1s five", "1s  5s", " 1s"])
-def test_levels_that_cannot_be_read(text: str) -> None:
+def test_an_invalid_message_delay_level_fails_the_start_of_the_broker(text: str) -> None:
     """An invalid level string fails the start of the broker with an error that names the key."""
     with pytest.raises(ConfigError, match="messageDelayLevel="):
         make_world(message_delay_level=text)
@@ -197,7 +198,7 @@ def test_a_revived_message_with_a_level_is_delayed_again(world: World) -> None:
     assert retry.property_map()["REAL_TOPIC"] == "%RETRY%G_A"
 
 
-def test_a_level_that_only_a_batch_can_bring_in(world: World) -> None:
+def test_a_batch_message_with_an_invalid_level_is_revived_without_delay(world: World) -> None:
     """A batch bypasses the check of delay levels; its message with an invalid level is revived without delay."""
     world.topic("A")
     properties = b"DELAY\x01x\x02"
@@ -217,7 +218,7 @@ def offsets(world: World) -> tuple[dict[int, int], int, int]:
     return result.offsets, result.version, result.changed_ms - START_MS
 
 
-def test_how_far_levels_were_delivered(world: World) -> None:
+def test_delay_offsets_count_delivered_messages_from_the_first_check_on(world: World) -> None:
     """The offsets include a level from the first check after its first message; waiting messages do not count."""
     world.topic("A")
     world.advance(50)
@@ -233,7 +234,7 @@ def test_how_far_levels_were_delivered(world: World) -> None:
     assert offsets(world) == ({1: 2, 2: 1}, 0, 0)
 
 
-def test_the_version_of_offsets_counts_looks(world: World) -> None:
+def test_the_version_of_delay_offsets_increases_every_200th_check(world: World) -> None:
     """The version increases at every 200th check of levels that had a message, due or not."""
     world.topic("A")
     for level in ("1", "2"):

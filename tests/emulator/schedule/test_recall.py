@@ -33,14 +33,14 @@ def recall(world: World, handle: str | None, topic: str = "A") -> RecallResult:
     return result
 
 
-def test_the_handle(world: World) -> None:
+def test_a_recall_handle_encodes_topic_broker_slot_time_and_unique_key(world: World) -> None:
     """A handle is URL-safe Base64 of version, topic, broker, slot time + 1 ms, and the unique key."""
     sent = timed(world, 4300, UNIQ_KEY="U")
     assert sent.recall_handle is not None
     assert urlsafe_b64decode(sent.recall_handle).decode() == f"v1 A broker-a {START_MS + 4001} U"
 
 
-def test_who_gets_no_handle(world: World) -> None:
+def test_messages_that_do_not_wait_in_the_timer_get_no_recall_handle(world: World) -> None:
     """Messages that do not wait in the timer, and messages to retry topics, get no handle."""
     assert world.send("A").recall_handle is None
     assert world.send("A", DELAY="3").recall_handle is None
@@ -57,8 +57,7 @@ def test_a_recalled_message_is_not_delivered(world: World) -> None:
     assert stored_bodies(world, "A", 2) == [b"0", b"2", b"3"]
 
 
-def test_the_mark(world: World) -> None:
-    """A delete mark is in the slot of its target and is never delivered."""
+def test_a_delete_mark_is_in_the_slot_of_its_target_and_never_delivered(world: World) -> None:
     sent = timed(world, 4300, UNIQ_KEY="U")
     recall(world, sent.recall_handle)
     target, mark = stored(world, WHEEL)
@@ -76,7 +75,7 @@ def test_the_mark(world: World) -> None:
     assert [stored(world, "A", queue) for queue in range(4)] == [[], [], [], []]
 
 
-def test_a_mark_does_not_touch_other_topics_or_slots(world: World) -> None:
+def test_a_delete_mark_does_not_affect_other_topics_or_slots(world: World) -> None:
     """A delete mark does not affect the same unique key in another topic or another slot."""
     world.topic("B")
     world.send("B", b"other", TIMER_DELIVER_MS=str(START_MS + 4000), UNIQ_KEY="U")
@@ -87,7 +86,7 @@ def test_a_mark_does_not_touch_other_topics_or_slots(world: World) -> None:
     assert stored_bodies(world, "A", 2) == [b"later"]
 
 
-def test_a_message_that_pauses_can_be_recalled(world: World) -> None:
+def test_a_rolled_timer_message_can_be_recalled(world: World) -> None:
     """A rolled message can be recalled: target and mark meet in the slot of the target."""
     sent = timed(world, 250_000_000, b"gone", UNIQ_KEY="U")
     timed(world, 250_000_000, b"stays", UNIQ_KEY="V")
@@ -97,8 +96,7 @@ def test_a_message_that_pauses_can_be_recalled(world: World) -> None:
     assert stored_bodies(world, "A", 2) == [b"stays"]
 
 
-def test_success_means_that_the_mark_is_stored(world: World) -> None:
-    """A second recall and a recall of an unknown message succeed."""
+def test_a_second_recall_and_a_recall_of_an_unknown_message_succeed(world: World) -> None:
     sent = timed(world)
     recall(world, sent.recall_handle)
     recall(world, sent.recall_handle)
@@ -107,7 +105,7 @@ def test_success_means_that_the_mark_is_stored(world: World) -> None:
     assert stored_bodies(world, "A", 2) == []
 
 
-def test_too_late(world: World) -> None:
+def test_a_recall_in_the_last_slot_is_rejected_and_the_message_delivered(world: World) -> None:
     """A message in its last slot can no longer be recalled and is delivered."""
     sent = timed(world, 2200)
     world.advance(2001)
@@ -141,18 +139,18 @@ def _text(*fields: object) -> str:
         (_text("v1", "A", "broker-a", START_MS + 259_200_000, "U"), "recall failed, timestamp invalid"),
     ],
 )
-def test_bad_handles(world: World, handle: str, remark: str) -> None:
+def test_an_invalid_recall_handle_is_rejected_with_upstreams_text(world: World, handle: str, remark: str) -> None:
     """An invalid handle is rejected with ILLEGAL_OPERATION and upstream's text."""
     assert refusal(world, handle) == (ResponseCode.ILLEGAL_OPERATION, remark)
 
 
-def test_a_mark_that_cannot_be_stored(world: World) -> None:
+def test_a_recall_whose_mark_cannot_be_stored_returns_system_error(world: World) -> None:
     """A recall whose mark cannot be stored, because its unique key is too long, returns SYSTEM_ERROR."""
     handle = _text("v1", "A", "broker-a", START_MS + 2001, "U" * 33_000)
     assert refusal(world, handle) == (ResponseCode.SYSTEM_ERROR, "recall failed, execute error")
 
 
-def test_other_refusals(world: World) -> None:
+def test_a_recall_is_rejected_for_an_unknown_topic_on_a_slave_and_if_disabled(world: World) -> None:
     """A recall is rejected for an unknown topic, on a slave, and with recall disabled (which still gives handles)."""
     handle = timed(world).recall_handle
     assert refusal(world, handle, "nonexist") == (
@@ -169,7 +167,9 @@ _WORD = st.text(st.characters(exclude_characters=" ", exclude_categories=["Cs"])
 
 
 @given(_WORD, _WORD, st.integers(0, 2**62), _WORD)
-def test_handles_survive_the_way(topic: str, broker: str, timestamp_ms: int, key: str) -> None:
+def test_an_encoded_recall_handle_decodes_to_the_same_fields(
+    topic: str, broker: str, timestamp_ms: int, key: str
+) -> None:
     """An encoded handle decodes to the same fields, with and without padding."""
     handle = RecallHandle(topic, broker, timestamp_ms, key)
     assert RecallHandle.parse(handle.text()) == handle
@@ -177,7 +177,7 @@ def test_handles_survive_the_way(topic: str, broker: str, timestamp_ms: int, key
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_a_handle_or_a_value_error(text: str) -> None:
+def test_any_text_decodes_to_a_recall_handle_or_raises_value_error(text: str) -> None:
     """Any text decodes to a handle or raises ValueError, and no other exception."""
     try:
         handle = RecallHandle.parse(text)
@@ -194,7 +194,7 @@ def test_any_text_is_a_handle_or_a_value_error(text: str) -> None:
         ("allowRecallWhenBrokerNotWriteable", "false", ResponseCode.SERVICE_NOT_AVAILABLE),
     ],
 )
-def test_a_broker_that_does_not_serve_recalls_nothing(world: World, key: str, value: str, code: int) -> None:
+def test_a_broker_that_does_not_serve_writes_rejects_recalls(world: World, key: str, value: str, code: int) -> None:
     """A slave, a broker that serves later, and a read-only broker reject a recall before they decode its handle."""
     handle = timed(world).recall_handle
     config = world.broker.config
@@ -212,8 +212,7 @@ def test_a_broker_that_does_not_serve_recalls_nothing(world: World, key: str, va
         recall(world, handle)
 
 
-def test_a_slave_takes_no_messages(world: World) -> None:
-    """A slave rejects sends and send-backs before it checks them."""
+def test_a_slave_rejects_sends_and_send_backs_before_it_checks_them(world: World) -> None:
     place = world.send("A").physical_offset
     world.broker.config.set("brokerRole", "SLAVE")
     for ask in (
@@ -226,7 +225,7 @@ def test_a_slave_takes_no_messages(world: World) -> None:
         assert said == (ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]system busy, start flow control for a while")
 
 
-def test_sends_wait_for_the_broker_to_serve(world: World) -> None:
+def test_sends_before_start_accept_send_request_time_stamp_are_rejected(world: World) -> None:
     """Sends before startAcceptSendRequestTimeStamp are rejected with that time in UTC, before topics are checked."""
     world.broker.config.set("startAcceptSendRequestTimeStamp", str(START_MS + 1))
     for topic in ("A", "bad topic"):

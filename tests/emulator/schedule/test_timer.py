@@ -46,7 +46,9 @@ def deliver(world: World, after_ms: int, body: bytes = b"m", **more: Any) -> Non
         (300, 3500, 4000),
     ],
 )
-def test_visible_at_the_next_whole_second(world: World, sent_at: int, after_ms: int, visible_at: int) -> None:
+def test_a_timer_message_is_visible_at_the_next_whole_second(
+    world: World, sent_at: int, after_ms: int, visible_at: int
+) -> None:
     """The deliver time is rounded up to the precision of the wheel; a whole second stays as it is."""
     world.topic("A")
     world.advance(sent_at)
@@ -59,7 +61,7 @@ def test_visible_at_the_next_whole_second(world: World, sent_at: int, after_ms: 
     ("configured", "after_ms", "visible_at"),
     [(100, 130, 200), (100, 200, 200), (200, 201, 400), (500, 1100, 1500), (999, 501, 1000), (150, 130, 200)],
 )
-def test_precision(configured: int, after_ms: int, visible_at: int) -> None:
+def test_the_timer_precision_is_rounded_down_to_an_allowed_one(configured: int, after_ms: int, visible_at: int) -> None:
     """The precision is 100, 200, 500 or 1000 ms; another value is rounded down to one of these."""
     world = make_world(timer_precision_ms=configured)
     world.topic("A")
@@ -69,7 +71,7 @@ def test_precision(configured: int, after_ms: int, visible_at: int) -> None:
 
 
 @given(st.integers(0, 5000), st.integers(1, 20_000), st.sampled_from([100, 200, 500, 1000]))
-def test_never_early_and_less_than_a_slot_late(sent_at: int, after_ms: int, precision: int) -> None:
+def test_a_timer_message_is_never_early_and_less_than_a_slot_late(sent_at: int, after_ms: int, precision: int) -> None:
     """A message is stored in its topic at its deliver time or less than one slot later."""
     world = make_world(timer_precision_ms=precision)
     world.topic("A")
@@ -90,7 +92,9 @@ def test_never_early_and_less_than_a_slot_late(sent_at: int, after_ms: int, prec
         ({"TIMER_DELAY_MS": "2000", "TIMER_DELIVER_MS": str(START_MS + 9000)}, 2000),
     ],
 )
-def test_the_three_properties(world: World, properties: dict[str, Any], after_ms: int) -> None:
+def test_timer_delay_sec_precedes_timer_delay_ms_and_timer_deliver_ms(
+    world: World, properties: dict[str, Any], after_ms: int
+) -> None:
     """TIMER_DELAY_SEC takes precedence over TIMER_DELAY_MS, and both over TIMER_DELIVER_MS."""
     world.topic("A")
     world.send("A", **properties)
@@ -108,7 +112,7 @@ def test_the_three_properties(world: World, properties: dict[str, Any], after_ms
         {"TIMER_DELAY_MS": "-1"},
     ],
 )
-def test_a_time_that_has_passed(world: World, properties: dict[str, Any]) -> None:
+def test_a_timer_message_whose_time_has_passed_is_stored_at_once(world: World, properties: dict[str, Any]) -> None:
     """A message whose time has passed is stored at once, with its property and without REAL_TOPIC."""
     world.topic("A")
     result = world.send("A", **properties)
@@ -130,7 +134,7 @@ def test_a_time_that_has_passed(world: World, properties: dict[str, Any]) -> Non
         {"TIMER_DELIVER_MS": str(START_MS + 3 * DAY_MS + 1)},
     ],
 )
-def test_illegal_times(world: World, properties: dict[str, Any]) -> None:
+def test_a_timer_beyond_three_days_or_not_a_number_is_message_illegal(world: World, properties: dict[str, Any]) -> None:
     """A time more than three days ahead or not a number returns MESSAGE_ILLEGAL; no message is stored."""
     world.topic("A")
     with pytest.raises(EngineError) as caught:
@@ -139,7 +143,7 @@ def test_illegal_times(world: World, properties: dict[str, Any]) -> None:
     assert stored(world, "A") == stored(world, WHEEL) == []
 
 
-def test_three_days_exactly_are_fine(world: World) -> None:
+def test_a_timer_of_exactly_three_days_is_accepted_and_rolled_once(world: World) -> None:
     """A delay of exactly three days is accepted; the message is rolled once and delivered on time."""
     world.topic("A")
     world.send("A", TIMER_DELAY_SEC="259200")
@@ -155,7 +159,7 @@ def test_three_days_exactly_are_fine(world: World) -> None:
     ("after_s", "pauses_after_s"),
     [(172_800, None), (172_802, 86_400), (172_800 + 57_600, 86_400), (172_800 + 57_602, 172_800)],
 )
-def test_beyond_two_days_a_message_pauses(world: World, after_s: int, pauses_after_s: int | None) -> None:
+def test_a_timer_message_beyond_two_days_is_rolled(world: World, after_s: int, pauses_after_s: int | None) -> None:
     """A message beyond the two-day window is rolled after two days, or after one if little more remains."""
     world.topic("A")
     world.send("A", TIMER_DELAY_SEC=str(after_s))
@@ -165,7 +169,7 @@ def test_beyond_two_days_a_message_pauses(world: World, after_s: int, pauses_aft
     assert times == ([0] if pauses_after_s is None else [0, (pauses_after_s + 1) * 1000])
 
 
-def test_while_it_waits_and_afterwards(world: World) -> None:
+def test_a_delivered_timer_message_has_its_enqueue_and_dequeue_times(world: World) -> None:
     """A waiting message is in the wheel topic with its slot; the delivered one has its enqueue and dequeue times."""
     world.topic("A", 4)
     world.advance(300)
@@ -192,7 +196,7 @@ def test_while_it_waits_and_afterwards(world: World) -> None:
     assert len(world.popped("A", expression="T")) == 1
 
 
-def test_a_delay_level_wins(world: World) -> None:
+def test_a_delay_level_removes_the_timer_properties(world: World) -> None:
     """With a delay level the timer properties are removed from the stored message."""
     world.topic("A")
     world.send("A", DELAY="1", TIMER_DELAY_SEC="30", TIMER_DELAY_MS="1", TIMER_DELIVER_MS="1")
@@ -201,7 +205,7 @@ def test_a_delay_level_wins(world: World) -> None:
     assert [name for name in record.property_map() if name.startswith("TIMER")] == []
 
 
-def test_one_timer_for_each_slot(world: World) -> None:
+def test_messages_of_one_wheel_slot_share_a_timer_and_keep_send_order(world: World) -> None:
     """Messages of one slot share a timer and are delivered in send order; an empty wheel has no timer."""
     world.topic("A")
     for n in range(10):
@@ -213,7 +217,7 @@ def test_one_timer_for_each_slot(world: World) -> None:
     assert world.broker.timers.slots == {}
 
 
-def test_delivery_wakes_a_waiting_pull(world: World) -> None:
+def test_delivery_of_a_timer_message_wakes_a_waiting_pull(world: World) -> None:
     """A waiting pull is answered at the time of delivery."""
     world.topic("A")
     deliver(world, 1500)
@@ -225,7 +229,7 @@ def test_delivery_wakes_a_waiting_pull(world: World) -> None:
     assert len(call.outcome.records) == 1
 
 
-def test_a_message_to_the_wheel_itself_is_refused(world: World) -> None:
+def test_a_message_to_the_wheel_topic_itself_is_rejected(world: World) -> None:
     """A message to the wheel topic itself, which crashes upstream's timer, is rejected, and the wheel continues."""
     world.topic("A")
     deliver(world, 1000)
@@ -238,7 +242,7 @@ def test_a_message_to_the_wheel_itself_is_refused(world: World) -> None:
     assert len(stored(world, "A")) == 1
 
 
-def test_the_wheel_can_be_off() -> None:
+def test_with_the_timer_wheel_disabled_timer_messages_are_rejected() -> None:
     """With timerWheelEnable off timer messages are rejected, others are not."""
     world = make_world(timer_wheel_enable=False)
     world.topic("A")
@@ -249,7 +253,7 @@ def test_the_wheel_can_be_off() -> None:
     world.send("A")
 
 
-def test_a_timed_message_is_not_timed_twice(world: World) -> None:
+def test_the_retry_copy_of_a_timer_message_is_not_delayed_again(world: World) -> None:
     """The retry copy of a delivered timer message is not delayed again and keeps all TIMER properties."""
     world.topic("A")
     deliver(world, 1000)
@@ -260,7 +264,7 @@ def test_a_timed_message_is_not_timed_twice(world: World) -> None:
     assert {"TIMER_OUT_MS", "TIMER_ENQUEUE_MS", "TIMER_DEQUEUE_MS", "TIMER_DELIVER_MS"} <= set(retry.property_map())
 
 
-def test_what_the_store_dropped_is_lost() -> None:
+def test_a_timer_message_whose_record_was_deleted_is_not_delivered() -> None:
     """A waiting message whose record was deleted is not delivered; the others are."""
     world = make_world(store_max_bytes=1 << 20, max_message_size=1 << 16, mapped_file_size_commit_log=1 << 17)
     world.topic("A")
@@ -274,7 +278,7 @@ def test_what_the_store_dropped_is_lost() -> None:
     assert b"late" in stored_bodies(world, "A")
 
 
-def test_a_timed_batch_waits_as_a_whole(world: World) -> None:
+def test_a_timer_property_of_a_batch_delays_all_its_messages(world: World) -> None:
     """A timer property of a batch delays all its messages and allows recall; one of a single message is ignored."""
     world.topic("A", queues=1)
 
@@ -300,7 +304,7 @@ def test_a_timed_batch_waits_as_a_whole(world: World) -> None:
 
 
 @pytest.mark.parametrize("end", ["restart", "crash", "power loss", "snapshot"])
-def test_what_is_kept_out_waits_over_the_end_of_a_broker(end: str) -> None:
+def test_a_message_kept_out_of_the_wheel_survives_every_kind_of_stop(end: str) -> None:
     """A message kept out by timerStopEnqueue survives every kind of stop, and is delivered when the key is reset."""
     world = make_world(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=60_000)
     world.topic("A")
@@ -325,7 +329,7 @@ def test_what_is_kept_out_waits_over_the_end_of_a_broker(end: str) -> None:
     assert len(stored_bodies(world, "A")) == 2
 
 
-def test_a_crash_keeps_all_of_a_slot_that_was_read_and_filled_again() -> None:
+def test_after_a_crash_a_refilled_wheel_slot_is_delivered_completely_again() -> None:
     """After a crash a slot that was read and filled again since the last write is delivered completely once more."""
     world = make_world(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=60_000)
     world.topic("A")
@@ -340,7 +344,7 @@ def test_a_crash_keeps_all_of_a_slot_that_was_read_and_filled_again() -> None:
     assert stored_bodies(world, "A") == [b"read", b"read", b"kept out"]
 
 
-def test_a_next_run_may_take_in_what_was_kept_out(world: World) -> None:
+def test_a_restart_without_timer_stop_enqueue_enqueues_the_kept_out_messages(world: World) -> None:
     """A broker restarted without timerStopEnqueue enqueues the messages that were kept out."""
     world.topic("A")
     world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
@@ -352,7 +356,7 @@ def test_a_next_run_may_take_in_what_was_kept_out(world: World) -> None:
     assert stored_bodies(world, "A") == [b"m"]
 
 
-def test_what_was_deleted_before_it_was_taken_in_is_passed_by() -> None:
+def test_a_message_deleted_before_it_entered_the_wheel_is_skipped() -> None:
     """A message deleted before it entered the wheel is skipped, and the timer reads the rest of its topic."""
     world = make_world(store_max_bytes=1_000_000, max_message_size=1000, timer_stop_enqueue=True)
     world.topic("A")
@@ -370,7 +374,7 @@ def test_what_was_deleted_before_it_was_taken_in_is_passed_by() -> None:
     assert stored_bodies(world, "A") == [b"later"]
 
 
-def test_a_crowded_slot_refuses_by_chance_and_less_often_the_fuller_it_is() -> None:
+def test_a_congested_wheel_slot_rejects_at_random_and_less_often_as_it_fills() -> None:
     """A congested slot rejects at random, ever fewer as it fills (as upstream), and all from twice the limit on.
 
     Nine of ten are rejected just above the limit, one of ten just below twice the limit.

@@ -45,7 +45,7 @@ def read(world: World, offset: int = 0, count: int = 32) -> tuple[list[int], int
     return [decode(record).queue_offset for record in outcome.records], outcome.next_begin_offset
 
 
-def test_a_batch_is_one_record(world: World) -> None:
+def test_a_batch_in_a_batch_cq_topic_is_one_record(world: World) -> None:
     """A batch is one record with one offset per message, and a read at any of them returns it."""
     assert (send_batch(world, UNIQ_KEY="U").queue_offset, end(world)) == (0, 3)
     assert send_batch(world, UNIQ_KEY="V").queue_offset == 3
@@ -59,7 +59,9 @@ def test_a_batch_is_one_record(world: World) -> None:
 
 
 @pytest.mark.parametrize(("count", "found"), [(1, [0]), (3, [0]), (5, [0]), (6, [0, 3])])
-def test_a_read_counts_messages(world: World, count: int, found: list[int]) -> None:
+def test_a_read_of_batches_counts_messages_but_always_returns_the_first_record(
+    world: World, count: int, found: list[int]
+) -> None:
     """A read counts messages, but returns its first record regardless of how many it holds."""
     for key in "UV":
         send_batch(world, UNIQ_KEY=key)
@@ -70,7 +72,7 @@ def test_a_read_counts_messages(world: World, count: int, found: list[int]) -> N
     ("count", "found"),
     [(8, [0, 3]), (9, [0, 3, 6]), (11, [0, 3, 6]), (12, [0, 3, 6, 9]), (32, [0, 3, 6, 9])],
 )
-def test_a_read_adds_up_the_messages_of_all_batches(world: World, count: int, found: list[int]) -> None:
+def test_a_read_of_batches_adds_up_the_messages_of_all_batches(world: World, count: int, found: list[int]) -> None:
     """Each batch adds its own messages to the count, the third and the fourth as much as the first."""
     for key in "UVWX":
         send_batch(world, UNIQ_KEY=key)
@@ -90,7 +92,7 @@ def test_a_read_of_batches_ends_before_the_batch_that_exceeds_the_byte_limit() -
         assert read(world) == (found, 3 * len(found))
 
 
-def test_a_filtered_batch_does_not_count(world: World) -> None:
+def test_a_batch_with_another_tag_is_skipped_and_not_counted(world: World) -> None:
     """A batch with another tag is skipped and not counted; the next offset is the end of the last batch examined."""
     for tag in ("a", "b", "a", "b"):
         send_batch(world, UNIQ_KEY=tag, TAGS=tag)
@@ -99,13 +101,13 @@ def test_a_filtered_batch_does_not_count(world: World) -> None:
     assert ([decode(each).queue_offset for each in outcome.records], outcome.next_begin_offset) == ([0, 6], 9)
 
 
-def test_a_batch_without_id_is_taken_apart(world: World) -> None:
+def test_a_batch_without_unique_key_is_stored_as_separate_messages(world: World) -> None:
     """A batch without a unique key is stored as separate messages, as in any queue."""
     send_batch(world)
     assert read(world) == ([0, 1, 2], 3)
 
 
-def test_other_topics_take_batches_apart(world: World) -> None:
+def test_topics_other_than_batch_cq_store_a_batch_as_separate_messages(world: World) -> None:
     """Other topics store a batch as separate messages, with or without a key, and reject INNER_NUM."""
     send_batch(world, world.topic("U"), UNIQ_KEY="U")
     assert world.ask(OffsetResult, GetMaxOffset("U", 0)).offset == 3
@@ -115,23 +117,21 @@ def test_other_topics_take_batches_apart(world: World) -> None:
     assert found.value.code == ResponseCode.MESSAGE_ILLEGAL
 
 
-def test_a_refused_batch_takes_no_offsets(world: World) -> None:
+def test_a_rejected_batch_takes_no_offsets(world: World) -> None:
     """A rejected batch takes no offsets, and the next message takes only one."""
     with pytest.raises(EngineError):
         send_batch(world, UNIQ_KEY="U", big="x" * 40_000)
     assert (world.send("T").queue_offset, end(world)) == (0, 1)
 
 
-def test_who_waits_is_given_the_whole_batch(world: World) -> None:
-    """A waiting pull gets the whole batch and the next offset after it."""
+def test_a_waiting_pull_gets_the_whole_batch_and_the_offset_after_it(world: World) -> None:
     waiting = world.pull("T", suspend_ms=10_000)
     send_batch(world, UNIQ_KEY="U")
     assert isinstance(waiting.outcome, PullResult)
     assert (len(waiting.outcome.records), waiting.outcome.next_begin_offset) == (1, 3)
 
 
-def test_a_batch_is_popped_once(world: World) -> None:
-    """A batch is popped as one message, and not redelivered once acknowledged."""
+def test_a_batch_is_popped_as_one_message_and_not_redelivered_once_acknowledged(world: World) -> None:
     send_batch(world, UNIQ_KEY="U")
     [message] = world.popped("T")
     assert world.popped("T") == []
@@ -140,7 +140,7 @@ def test_a_batch_is_popped_once(world: World) -> None:
     assert world.popped("T") == []
 
 
-def test_times_are_those_of_records(world: World) -> None:
+def test_a_search_by_time_between_two_batches_finds_the_second(world: World) -> None:
     """A search for a time between two batches, or after both, returns the first offset of the second batch."""
     send_batch(world, UNIQ_KEY="U")
     world.advance(1000)
@@ -151,7 +151,7 @@ def test_times_are_those_of_records(world: World) -> None:
         assert world.ask(OffsetResult, SearchOffset("T", 0, time)).offset == offset
 
 
-def test_a_crash_changes_nothing(world: World) -> None:
+def test_flushed_batches_and_queue_offsets_survive_a_crash(world: World) -> None:
     """After a crash the flushed batches and the queue's offsets are unchanged."""
     send_batch(world, UNIQ_KEY="U")
     world.advance(60_000)
@@ -160,7 +160,7 @@ def test_a_crash_changes_nothing(world: World) -> None:
     assert send_batch(world, UNIQ_KEY="V").queue_offset == 3
 
 
-def test_a_slave_has_the_same_queue() -> None:
+def test_a_slave_has_the_batch_cq_queue_of_its_master() -> None:
     """A slave's queue has the same units as its master's."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
     engine = Engine(brokers=configs)
@@ -177,14 +177,14 @@ def test_a_slave_has_the_same_queue() -> None:
 @pytest.mark.parametrize(
     ("text", "number"), [("3", 3), ("0", 1), ("", 1), ("-2", 1), ("x", 1), ("1.5", 1), ("\u0665", 1), ("\u00b2", 1)]
 )
-def test_a_record_holds_the_number_of_messages_that_it_states(text: str, number: int) -> None:
+def test_a_record_counts_as_inner_num_messages_or_one_if_invalid(text: str, number: int) -> None:
     """A record counts as INNER_NUM messages, or as one if that is not a positive number."""
     assert number_within({"INNER_NUM": text}) == number
     assert number_within({}) == 1
 
 
 @pytest.mark.parametrize(("topic", "flag"), [("T", 0), ("U", 0), ("U", 0x80)])
-def test_a_record_that_states_a_number_needs_flag_and_queue(world: World, topic: str, flag: int) -> None:
+def test_inner_num_without_batch_flag_or_batch_cq_topic_is_rejected(world: World, topic: str, flag: int) -> None:
     """A record with INNER_NUM is rejected without the system flag of a batch or outside a BatchCQ topic."""
     world.topic("U")
     message = SendMessage("PG", topic, 0, b"x", {"INNER_NUM": "2"}, ("10.0.0.1", 5000), world.now_ms, sys_flag=flag)

@@ -16,7 +16,7 @@ def submit(world: World, operation: Operation, channel: DirectChannel | None = N
     return world.engine.submit(world.broker, operation, channel or DirectChannel())
 
 
-def asker(world: World) -> DirectChannel:
+def requester(world: World) -> DirectChannel:
     """Register a producer with client id `asker`; return its channel."""
     channel = DirectChannel("asker's")
     submit(world, Heartbeat("asker", ["PG"], []), channel)
@@ -45,9 +45,8 @@ def push_to(channel: DirectChannel) -> PushReplyMessage:
     return push
 
 
-def test_a_reply_waits_for_the_client(world: World) -> None:
-    """A reply is answered and stored once the client has answered the push."""
-    channel = asker(world)
+def test_a_reply_is_answered_and_stored_after_the_client_answered_the_push(world: World) -> None:
+    channel = requester(world)
     call = reply(world)
     push = push_to(channel)
     assert (push.body, call.outcome, stored(world, TOPIC)) == (b"pong", None, [])
@@ -58,9 +57,9 @@ def test_a_reply_waits_for_the_client(world: World) -> None:
     assert (record.body, "PUSH_REPLY_TIME" in record.property_map()) == (b"pong", False)
 
 
-def test_a_refused_push(world: World) -> None:
+def test_a_reply_fails_if_the_client_answers_the_push_with_an_error(world: World) -> None:
     """A push answered with an error code fails the reply; a second answer has no effect."""
-    channel = asker(world)
+    channel = requester(world)
     call = reply(world)
     push = push_to(channel)
     for code in (1, 0):
@@ -69,9 +68,8 @@ def test_a_refused_push(world: World) -> None:
     assert len(stored(world, TOPIC)) == 1
 
 
-def test_a_push_without_answer(world: World) -> None:
-    """A push without an answer fails the reply after ten seconds."""
-    asker(world)
+def test_a_reply_fails_if_its_push_is_not_answered_in_ten_seconds(world: World) -> None:
+    requester(world)
     call = reply(world)
     world.advance(9_999)
     assert call.outcome is None
@@ -86,17 +84,19 @@ def test_a_push_without_answer(world: World) -> None:
         ("stranger", "push reply message fail, channel of <stranger> not found."),
     ],
 )
-def test_nobody_to_reply_to(world: World, client: str | None, remark: str) -> None:
+def test_a_reply_to_an_unknown_client_fails_at_once_but_is_stored(
+    world: World, client: str | None, remark: str
+) -> None:
     """A reply without a known client fails at once, but is stored."""
     call = reply(world, client)
     assert (result(call).code, result(call).remark) == (1, remark)
     assert len(stored(world, TOPIC)) == 1
 
 
-def test_replies_need_not_be_stored() -> None:
+def test_with_store_reply_message_disabled_a_reply_has_no_message_id() -> None:
     """Without storing, the response has message id and offset 0, and an empty id if the push failed."""
     world = make_world(store_reply_message_enable=False)
-    channel = asker(world)
+    channel = requester(world)
     call = reply(world)
     submit(world, ClientResponded(push_to(channel).ticket, 0), channel)
     assert (result(call).msg_id, result(call).queue_offset) == ("0", 0)
@@ -105,9 +105,9 @@ def test_replies_need_not_be_stored() -> None:
 
 
 @pytest.mark.parametrize("more", [{"long": "x" * 33_000}, {"INNER_NUM": "2"}])
-def test_a_reply_that_cannot_be_stored_is_answered(world: World, more: dict[str, str]) -> None:
+def test_a_reply_that_cannot_be_stored_is_answered_by_its_push(world: World, more: dict[str, str]) -> None:
     """A reply that cannot be stored is answered according to its push, without a message id."""
-    channel = asker(world)
+    channel = requester(world)
     call = reply(world, **more)
     submit(world, ClientResponded(push_to(channel).ticket, 0), channel)
     assert (result(call).code, result(call).msg_id) == (0, "0")

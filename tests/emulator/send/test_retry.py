@@ -23,32 +23,32 @@ def send_back(world: World, offset: int, *, group: str = "G", level: int = 0, mo
     assert result.remark is None
 
 
-def failed(world: World) -> int:
+def send_failing(world: World) -> int:
     """Send a message to topic S; return its physical offset."""
     world.topic("S")
     return world.send("S", b"bad", TAGS="T", KEYS="k", color="red").physical_offset
 
 
-def direct(world: World, *, times: int, most: int | None, topic: str = RETRY) -> None:
+def send_to_retry_topic(world: World, *, times: int, most: int | None, topic: str = RETRY) -> None:
     operation = SendMessage("PG", topic, 0, b"again", {}, ("10.0.0.1", 5000), world.now_ms)
     operation.reconsume_times, operation.max_reconsume_times = times, most
     world.engine.execute(world.broker, operation)
 
 
 @pytest.mark.parametrize(("level", "after_ms"), [(0, 10_000), (1, 1000), (2, 5000), (3, 10_000), (4, 30_000)])
-def test_the_first_retry(world: World, level: int, after_ms: int) -> None:
+def test_delay_level_0_means_level_3_for_the_first_retry(world: World, level: int, after_ms: int) -> None:
     """Delay level 0 means level 3 for the first failure; other levels are used unchanged."""
     world.advance(2000)
-    send_back(world, failed(world), level=level)
+    send_back(world, send_failing(world), level=level)
     world.advance(after_ms - 1)
     assert stored(world, RETRY) == []
     world.advance(1)
     assert stored_bodies(world, RETRY) == [b"bad"]
 
 
-def test_all_retries_and_the_end(world: World) -> None:
+def test_a_message_that_always_fails_goes_to_the_dlq_after_16_retries(world: World) -> None:
     """A message that always fails is delivered 17 times, then stored once in the dead letter queue."""
-    offset = failed(world)
+    offset = send_failing(world)
     for times, seconds in enumerate(SCHEDULE_S):
         before = world.now_ms
         send_back(world, offset)
@@ -64,9 +64,9 @@ def test_all_retries_and_the_end(world: World) -> None:
     assert len(stored(world, RETRY)) == 16
 
 
-def test_properties_of_a_retry(world: World) -> None:
+def test_a_retry_keeps_properties_and_names_its_origin_topic_and_message(world: World) -> None:
     """The copy names its origin topic and message and keeps the sender's properties; a second copy keeps the origin."""
-    offset = failed(world)
+    offset = send_failing(world)
     origin = offset_message_id(world.broker.store.store_host, offset)
     send_back(world, offset)
     waiting = stored(world, SCHEDULE, 2)[0].property_map()
@@ -100,10 +100,12 @@ def test_properties_of_a_retry(world: World) -> None:
 @pytest.mark.parametrize(
     ("level", "most", "group_most"), [(-1, None, 16), (0, 0, 16), (3, 0, 16), (0, None, 0), (0, -1, 0)]
 )
-def test_dead_at_once(world: World, level: int, most: int | None, group_most: int) -> None:
+def test_a_negative_level_or_no_retries_left_sends_the_message_to_the_dlq(
+    world: World, level: int, most: int | None, group_most: int
+) -> None:
     """With a negative level or no retries left the message goes to the dead letter queue at once, with DELAY=0."""
-    world.engine.execute(world.broker, CreateGroup(GroupConfig("G", retry_max_times=group_most)))
-    send_back(world, failed(world), level=level, most=most)
+    world.engine.ask(world.broker, CreateGroup(GroupConfig("G", retry_max_times=group_most)))
+    send_back(world, send_failing(world), level=level, most=most)
     (dead,) = stored(world, DLQ)
     properties = dead.property_map()
     assert dead.reconsume_times == 1
@@ -117,17 +119,17 @@ def test_dead_at_once(world: World, level: int, most: int | None, group_most: in
     assert (topic.read_queue_nums, topic.write_queue_nums, topic.perm) == (1, 1, 6)
 
 
-def test_a_level_beyond_the_last(world: World) -> None:
+def test_a_send_back_with_a_level_above_the_maximum_is_clamped(world: World) -> None:
     """Level 99 waits in the queue of the last level with DELAY=18."""
-    send_back(world, failed(world), level=99)
+    send_back(world, send_failing(world), level=99)
     (waiting,) = stored(world, SCHEDULE, 17)
     assert waiting.property_map()["DELAY"] == "18"
 
 
-def test_retry_queues(world: World) -> None:
+def test_a_retry_topic_has_the_retry_queues_of_its_group(world: World) -> None:
     """The retry topic has the group's number of queues; with none the message is dropped, with SUCCESS."""
-    world.engine.execute(world.broker, CreateGroup(GroupConfig("G", retry_queue_nums=3)))
-    offset = failed(world)
+    world.engine.ask(world.broker, CreateGroup(GroupConfig("G", retry_queue_nums=3)))
+    offset = send_failing(world)
     for _ in range(30):
         send_back(world, offset, level=1)
     world.advance(2000)
@@ -139,9 +141,9 @@ def test_retry_queues(world: World) -> None:
     assert world.broker.topics.find("%RETRY%H") is None
 
 
-def test_an_unknown_group_is_created(world: World) -> None:
+def test_the_first_send_back_of_an_unknown_group_creates_it(world: World) -> None:
     """The first send-back of an unknown group creates the group with defaults."""
-    send_back(world, failed(world), group="N")
+    send_back(world, send_failing(world), group="N")
     assert world.broker.groups.find("N") is not None
 
 
@@ -151,9 +153,9 @@ def refusal(world: World, operation: SendMessageBack | SendMessage) -> tuple[Res
     return caught.value.code, caught.value.remark
 
 
-def test_refusals(world: World) -> None:
-    """A send-back is rejected for an illegal group, an unknown message, and offset 0."""
-    failed(world)
+def test_a_send_back_of_an_illegal_group_or_unknown_message_is_rejected(world: World) -> None:
+    """Offset 0 is valid; an offset inside a record is rejected like an unknown one."""
+    send_failing(world)
     code, remark = refusal(world, SendMessageBack("a b", 0, 0))
     assert code is ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
     assert remark is not None
@@ -166,9 +168,9 @@ def test_refusals(world: World) -> None:
     send_back(world, 0)
 
 
-def test_a_broker_that_may_not_be_written(world: World) -> None:
+def test_a_send_back_without_write_permission_is_rejected(world: World) -> None:
     """A send-back is rejected without WRITE permission of the broker or of the retry topic."""
-    offset = failed(world)
+    offset = send_failing(world)
     world.broker.topics.create_internal(RETRY, 1, 4)
     assert refusal(world, SendMessageBack("G", offset, 0)) == (
         ResponseCode.NO_PERMISSION,
@@ -181,17 +183,17 @@ def test_a_broker_that_may_not_be_written(world: World) -> None:
     )
 
 
-def test_no_auto_creation() -> None:
+def test_without_auto_creation_a_send_back_of_an_unknown_group_is_rejected() -> None:
     """Without auto-creation an unknown group is rejected in a send-back and in a send to its retry topic."""
     world = make_world(auto_create_subscription_group=False)
-    offset = failed(world)
+    offset = send_failing(world)
     code = ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
     assert refusal(world, SendMessageBack("G", offset, 0))[0] is code
     send = SendMessage("PG", RETRY, 0, b"again", {}, ("10.0.0.1", 5000), world.now_ms)
     assert refusal(world, send)[0] is code
 
 
-def test_a_committed_message_can_be_retried(world: World) -> None:
+def test_a_committed_message_can_be_sent_back(world: World) -> None:
     """A committed message that is sent back is delayed despite its transaction bits."""
     world.topic("S")
     half = world.send("S", b"bad", TRAN_MSG="true", PGROUP="PG")
@@ -204,31 +206,32 @@ def test_a_committed_message_can_be_retried(world: World) -> None:
 @pytest.mark.parametrize(
     ("times", "most", "dead"), [(2, 2, False), (3, 2, True), (16, None, False), (17, None, True), (0, 0, False)]
 )
-def test_sending_to_the_retry_topic(world: World, times: int, most: int | None, dead: bool) -> None:
+def test_a_send_to_a_retry_topic_with_too_many_reconsumptions_goes_to_the_dlq(
+    world: World, times: int, most: int | None, dead: bool
+) -> None:
     """A message sent to a retry topic is dead after too many reconsumptions, then with DELAY=-1 and no delay."""
-    direct(world, times=times, most=most)
+    send_to_retry_topic(world, times=times, most=most)
     (record,) = stored(world, DLQ if dead else RETRY)
     assert record.property_map().get("DELAY") == ("-1" if dead else None)
     assert record.reconsume_times == times
 
 
-def test_a_held_lock_sends_retries_to_the_dead(world: World) -> None:
+def test_a_retry_goes_to_the_dlq_while_a_consumer_holds_a_queue_lock(world: World) -> None:
     """A retry goes to the dead letter queue while a consumer of the group holds a lock that is not expired."""
     queue = MessageQueue("S", "broker-a", 0)
-    world.engine.execute(world.broker, LockBatchMq("G", "c1", [queue]))
-    direct(world, times=1, most=16)
+    world.engine.ask(world.broker, LockBatchMq("G", "c1", [queue]))
+    send_to_retry_topic(world, times=1, most=16)
     assert len(stored(world, DLQ)) == 1
-    world.engine.execute(world.broker, UnlockBatchMq("G", "c1", [queue]))
-    direct(world, times=1, most=16)
-    world.engine.execute(world.broker, LockBatchMq("G", "c1", [queue]))
+    world.engine.ask(world.broker, UnlockBatchMq("G", "c1", [queue]))
+    send_to_retry_topic(world, times=1, most=16)
+    world.engine.ask(world.broker, LockBatchMq("G", "c1", [queue]))
     world.advance(60_001)
-    direct(world, times=1, most=16)
+    send_to_retry_topic(world, times=1, most=16)
     assert len(stored(world, DLQ)) == 1
     assert len(stored(world, RETRY)) == 2
 
 
-def test_a_delayed_direct_retry(world: World) -> None:
-    """A message sent to a retry topic with a delay level is delayed."""
+def test_a_send_to_a_retry_topic_with_a_delay_level_is_delayed(world: World) -> None:
     operation = SendMessage("PG", RETRY, 0, b"again", {"DELAY": "3"}, ("10.0.0.1", 5000), world.now_ms)
     world.engine.execute(world.broker, operation)
     assert stored(world, RETRY) == []

@@ -37,7 +37,7 @@ def fail_until_dead() -> tuple[int, int]:
     return deliveries, engine.scheduler.now_ms - START_MS
 
 
-def test_it_dies_after_sixteen_retries_at_the_instants_of_the_levels() -> None:
+def test_sixteen_retries_at_the_delay_levels_take_4_h_45_min_40_s() -> None:
     """A message dies after 16 retries; levels 3 to 18 add up to 4 h 45 min 40 s, plus at most 100 ms each."""
     deliveries, took_ms = fail_until_dead()
     levels_ms = ((4 * 60 + 45) * 60 + 40) * 1000
@@ -46,7 +46,7 @@ def test_it_dies_after_sixteen_retries_at_the_instants_of_the_levels() -> None:
 
 
 @pytest.mark.alone
-def test_it_takes_less_than_fifty_milliseconds(tell_figure: Callable[[str], None]) -> None:
+def test_sixteen_retries_through_the_engine_take_less_than_50_ms(tell_figure: Callable[[str], None]) -> None:
     """The best of five runs takes less than 50 ms."""
     seconds = []
     for _ in range(5):

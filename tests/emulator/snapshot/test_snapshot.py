@@ -105,7 +105,7 @@ QUESTIONS: tuple[Operation, ...] = (
 
 @given(st.lists(st.sampled_from(CHANGES[1:]), max_size=12), st.integers(0, 20_000))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_it_answers_every_question_as_after_a_restart(changes: list[Operation], wait_ms: int) -> None:
+def test_a_restored_engine_answers_every_query_as_after_a_restart(changes: list[Operation], wait_ms: int) -> None:
     """After any changes an engine from a snapshot answers every query as after a restart, at once and later.
 
     Their remaining states are equal byte for byte.
@@ -125,7 +125,7 @@ def test_it_answers_every_question_as_after_a_restart(changes: list[Operation], 
         assert saved(other.engine) == saved(world.engine)
 
 
-def test_it_has_the_values_of_the_name_server() -> None:
+def test_a_snapshot_contains_the_name_servers_configuration_and_kv_pairs() -> None:
     """A snapshot has the name server's configuration and key-value pairs, but no route changes, as a restart."""
     engine = Engine(namesrv=NamesrvConfig(enable_topic_list=False))
     engine.execute(engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", "A", "broker-a:4"))
@@ -136,7 +136,7 @@ def test_it_has_the_values_of_the_name_server() -> None:
         assert answer(other, other.name_server, question) == answer(engine, engine.name_server, question)
 
 
-def test_it_has_all_brokers_each_with_its_own() -> None:
+def test_a_snapshot_contains_all_masters_and_slaves_with_their_logs() -> None:
     """A snapshot contains all masters and slaves with their logs and links; a stopped broker runs afterwards."""
     engine = Engine(
         brokers=[
@@ -162,7 +162,7 @@ def test_it_has_all_brokers_each_with_its_own() -> None:
     assert worlds[2].broker.topics.find("A") is not None
 
 
-def test_a_slave_goes_on_with_what_it_knew_of_its_master() -> None:
+def test_a_restored_slave_keeps_its_masters_timer_check_point() -> None:
     """A slave keeps its knowledge of its master's timer until its next check."""
     slave = BrokerConfig(broker_id=1, broker_role="SLAVE")
     engine = Engine(brokers=[BrokerConfig(), slave])
@@ -196,7 +196,7 @@ SAVED = frozenset(  # see BrokerState
 )
 
 
-def test_whatever_outlives_a_run_of_a_broker_is_saved(world: World) -> None:
+def test_every_broker_attribute_that_survives_a_restart_is_saved(world: World) -> None:
     """Every attribute that survives a restart of a broker is in SAVED, and therefore in `BrokerState` and snapshots."""
     before = dict(vars(world.broker))
     world.engine.restart()
@@ -208,7 +208,7 @@ def test_whatever_outlives_a_run_of_a_broker_is_saved(world: World) -> None:
     assert outlives == WIRING | SAVED
 
 
-def test_it_goes_on_with_the_same_chance() -> None:
+def test_a_restored_engine_continues_its_random_streams() -> None:
     """The engine continues the random streams of the snapshot; another seed gives other choices."""
     world = make_world(seed=7)
     world.topic("A", 64)
@@ -225,7 +225,7 @@ def test_it_goes_on_with_the_same_chance() -> None:
     assert queues(World(strange, strange.brokers[0])) != expected
 
 
-def test_it_has_the_emulation_and_takes_what_it_is_given_instead() -> None:
+def test_a_start_from_a_snapshot_may_replace_the_saved_configurations() -> None:
     """The emulation configuration is in a snapshot; a start may replace the broker configurations."""
     world = make_world(pull_hold_check_interval=1, store_max_bytes=2**30)
     snapshot = saved(world.engine)
@@ -241,7 +241,7 @@ def test_it_has_the_emulation_and_takes_what_it_is_given_instead() -> None:
 
 
 @pytest.mark.parametrize("files", [1, 3])
-def test_it_goes_on_in_the_same_files_of_the_log(files: int) -> None:
+def test_a_restored_log_continues_in_the_same_files(files: int) -> None:
     """The log continues in the same files: the remaining ones keep number and age, and the last one is filled up."""
     world = make_world(mapped_file_size_commit_log=200_000, max_message_size=8_000, file_reserved_time=1)
     world.topic("A")
@@ -260,7 +260,7 @@ def test_it_goes_on_in_the_same_files_of_the_log(files: int) -> None:
     assert other.broker.store.min_offset("A", 0) == world.broker.store.min_offset("A", 0) > 0
 
 
-def test_its_log_takes_what_its_files_hold() -> None:
+def test_a_restored_log_rejects_messages_too_large_for_its_files() -> None:
     """Log files keep their size, so messages too large for them are rejected even if maxMessageSize allows them."""
     world = make_world(mapped_file_size_commit_log=200_000, max_message_size=8_000)
     world.topic("A")
@@ -271,7 +271,7 @@ def test_its_log_takes_what_its_files_hold() -> None:
         other.send("A", b"x" * 70_000)
 
 
-def test_queues_go_on_as_what_they_are() -> None:
+def test_restored_light_and_batch_queues_keep_their_types() -> None:
     """Light queues and BatchCQ queues keep their types, which count offsets differently."""
     world = make_world(enable_lmq=True, enable_multi_dispatch=True)
     world.engine.execute(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
@@ -289,7 +289,7 @@ def test_queues_go_on_as_what_they_are() -> None:
 # behavior
 
 
-def test_what_waits_goes_on_waiting(world: World) -> None:
+def test_restored_delayed_timer_and_invisible_messages_are_delivered_on_time(world: World) -> None:
     """Delayed, timer and invisible messages are delivered at their own times, each once."""
     filled(world, 4)
     world.send("A", b"delayed", DELAY="2")
@@ -309,7 +309,7 @@ def test_what_waits_goes_on_waiting(world: World) -> None:
     assert stored_bodies(other, "%RETRY%G_A") == [b"1"]
 
 
-def test_time_may_have_passed_meanwhile(world: World) -> None:
+def test_messages_due_before_the_restore_are_delivered_at_once(world: World) -> None:
     """If time has passed before the start, due messages are delivered at once, as after a stop of the broker."""
     filled(world, 1)
     world.send("A", b"delayed", DELAY="18")
@@ -322,7 +322,7 @@ def test_time_may_have_passed_meanwhile(world: World) -> None:
     assert stored_bodies(other, "%RETRY%G_A") == [b"0"]
 
 
-def test_a_half_message_is_ended_or_asked_about(world: World) -> None:
+def test_a_restored_half_message_can_be_ended_and_is_otherwise_checked(world: World) -> None:
     """A half message keeps its offsets, so its end finds it; one without an end is checked."""
     world.topic("A")
     halves = [world.send("A", b"%d" % n, TRAN_MSG="true", PGROUP="P") for n in range(2)]
@@ -340,7 +340,7 @@ def test_a_half_message_is_ended_or_asked_about(world: World) -> None:
 
 
 @pytest.mark.parametrize("buffered", [False, True])
-def test_what_is_out_comes_back_unless_it_is_acknowledged(buffered: bool) -> None:
+def test_restored_messages_in_flight_are_redelivered_unless_acknowledged(buffered: bool) -> None:
     """Messages in flight are redelivered unless acknowledged, with or without the buffer; old handles stay valid."""
     world = make_world(enable_pop_buffer_merge=buffered)
     filled(world, 3)
@@ -353,7 +353,7 @@ def test_what_is_out_comes_back_unless_it_is_acknowledged(buffered: bool) -> Non
     assert bodies(other.popped("A")) == [b"2"]
 
 
-def test_records_of_pops_are_kept() -> None:
+def test_a_snapshot_contains_the_kv_records_of_unacknowledged_messages() -> None:
     """KV records of unacknowledged messages are in a snapshot, and the start reads the last pop's messages again."""
     world = make_world(pop_consumer_kv_service_init=True, pop_consumer_kv_service_enable=True)
     filled(world, 3)
@@ -365,7 +365,7 @@ def test_records_of_pops_are_kept() -> None:
     assert stored_bodies(other, "%RETRY%G_A") == [b"1", b"2"]
 
 
-def test_an_ordered_batch_that_is_out_blocks_its_queue(world: World) -> None:
+def test_a_restored_ordered_batch_in_flight_blocks_its_queue(world: World) -> None:
     """An ordered batch in flight blocks its queue, with its acknowledgements and its attempt id."""
     filled(world, 2)
     messages = world.popped("A", order=True, invisible_ms=60_000, attempt="one")
@@ -378,8 +378,7 @@ def test_an_ordered_batch_that_is_out_blocks_its_queue(world: World) -> None:
 # not in a snapshot
 
 
-def test_connections_and_what_waits_are_not_in_it(world: World) -> None:
-    """Connections, waiting requests and the journal are not in a snapshot."""
+def test_a_snapshot_contains_no_connections_waiting_requests_or_journal(world: World) -> None:
     world.topic("A")
     world.heartbeat("c", topics={"A": "*"})
     polls = [world.pop("A", poll_ms=20_000), world.pull("A", suspend_ms=20_000)]
@@ -394,7 +393,7 @@ def test_connections_and_what_waits_are_not_in_it(world: World) -> None:
 # effect on the original engine
 
 
-def test_an_engine_goes_on_as_if_no_snapshot_was_taken(world: World) -> None:
+def test_taking_a_snapshot_changes_nothing_in_the_running_engine(world: World) -> None:
     """Taking a snapshot changes nothing: connections, polls, pops and the losses in a crash stay the same."""
     quiet = make_world()
     for each in (world, quiet):
@@ -417,7 +416,7 @@ def test_an_engine_goes_on_as_if_no_snapshot_was_taken(world: World) -> None:
     assert outcomes[0] == outcomes[1]
 
 
-def test_the_merge_buffer_is_stored(world: World) -> None:
+def test_taking_a_snapshot_stores_the_merge_buffer(world: World) -> None:
     """Taking a snapshot stores the merge buffer, as a graceful shutdown does; later acknowledgements still count."""
     world = make_world(enable_pop_buffer_merge=True)
     filled(world, 3)

@@ -41,18 +41,17 @@ def complaint(data: bytes) -> str:
 # bytes
 
 
-def test_the_same_state_gives_the_same_bytes() -> None:
+def test_equal_states_give_equal_snapshot_bytes() -> None:
     """Equal states give equal bytes, in another engine and in a second snapshot of the same one."""
     world = lived_in()
     assert saved(world.engine) == saved(world.engine) == SNAPSHOT
 
 
-def test_what_is_said_twice_is_small() -> None:
-    """A snapshot of an unused broker takes less than 2000 bytes."""
+def test_a_snapshot_of_an_unused_broker_takes_less_than_2000_bytes() -> None:
     assert len(saved(make_world().engine)) < 2_000
 
 
-def test_a_file_of_version_1_can_be_begun_from() -> None:
+def test_a_snapshot_of_version_1_restores_the_same_state() -> None:
     """A file of version 1 can still be used and restores the same state."""
     engine = begun(VERSION_1.read_bytes())
     world = World(engine, engine.brokers[0])
@@ -72,7 +71,7 @@ def test_a_file_of_version_1_can_be_begun_from() -> None:
     assert bodies(world.popped("A", order=True, group="H", queue=0)) == [b"0", b"2", b"4", b"delayed", b"timed"]
 
 
-def test_any_stream_will_do() -> None:
+def test_a_snapshot_can_be_written_to_and_read_from_a_compressed_stream() -> None:
     """A snapshot is read and written in one pass, so that a compressed stream works as well."""
     small = BytesIO()
     with gzip.open(small, "wb") as out:
@@ -97,7 +96,7 @@ def saved_again(state: EngineState) -> bytes:
     [(b"PK\x03\x04 a zip file", "PK"), (pickle.dumps({"a": 1}), "x80"), (b"brokerName=broker-a\n", "broker")],
     ids=["zip", "pickle", "text"],
 )
-def test_another_kind_of_file(data: bytes, begin: str) -> None:
+def test_a_file_of_another_kind_is_rejected_by_its_first_bytes(data: bytes, begin: str) -> None:
     """A file of another kind is recognized by its first bytes and not read further."""
     said = complaint(data)
     assert said.startswith("it is no snapshot, since it begins with b'")
@@ -105,7 +104,7 @@ def test_another_kind_of_file(data: bytes, begin: str) -> None:
     assert said.endswith("give a file that a snapshot was saved to")
 
 
-def test_a_newer_version() -> None:
+def test_a_snapshot_of_a_newer_version_is_rejected_with_the_known_versions() -> None:
     """The error for a newer version names the known versions and what to do."""
     said = complaint(SNAPSHOT[:8] + pack(">I", VERSION + 1) + SNAPSHOT[12:])
     assert said == (
@@ -116,14 +115,14 @@ def test_a_newer_version() -> None:
 
 @given(st.integers(0, len(SNAPSHOT) - 1))
 @settings(max_examples=300, deadline=None, derandomize=True)
-def test_a_file_that_was_cut_off(end: int) -> None:
+def test_a_truncated_snapshot_is_rejected(end: int) -> None:
     """A file truncated at any byte, even an empty one, is rejected."""
     assert complaint(SNAPSHOT[:end]) == "it ends too early; copy the snapshot again, or save it once more"
 
 
 @given(st.integers(len(MAGIC) + 4, len(SNAPSHOT) - 1), st.integers(0, 7))
 @settings(max_examples=300, deadline=None, derandomize=True)
-def test_a_file_that_was_damaged(at: int, bit: int) -> None:
+def test_a_snapshot_with_a_flipped_bit_is_rejected(at: int, bit: int) -> None:
     """A single flipped bit anywhere is detected."""
     damaged = bytearray(SNAPSHOT)
     damaged[at] ^= 1 << bit
@@ -132,8 +131,7 @@ def test_a_file_that_was_damaged(at: int, bit: int) -> None:
     assert said.endswith("copy the snapshot again, or save it once more")
 
 
-def test_a_file_with_something_behind_its_end() -> None:
-    """A file with bytes after its end is rejected."""
+def test_a_snapshot_with_bytes_after_its_end_is_rejected() -> None:
     assert complaint(SNAPSHOT + b"\n") == "something follows behind its end; save the snapshot once more"
 
 
@@ -154,7 +152,7 @@ def section(kind: bytes, content: bytes, before: bytes) -> bytes:
         (b"ENGN", b'{"nowMs":1,"seed":1,"streams":{},"emulation":{"x":"1"},"namesrv":{},"kvConfig":{},"extras":{}}'),
     ],
 )
-def test_a_file_that_says_something_else(kind: bytes, content: bytes) -> None:
+def test_a_snapshot_with_unknown_contents_is_rejected(kind: bytes, content: bytes) -> None:
     """A file with valid checksums but unknown contents is rejected; the error says which version to use."""
     said = complaint(section(kind, content, MAGIC + pack(">I", VERSION)))
     assert said.startswith("it says something that this version does not understand (")

@@ -58,40 +58,39 @@ def built(parts: list[Frame], lengths: dict[int, int] | None = None) -> bytes:
 PARTS = frames(SNAPSHOT)
 
 
-def test_a_file_is_its_frames() -> None:
-    """A file split into frames and joined again is unchanged."""
+def test_a_snapshot_split_into_frames_and_joined_again_is_unchanged() -> None:
     assert built(PARTS) == SNAPSHOT
 
 
 @pytest.mark.parametrize("length", [2**20, 2**33, 2**40, 2**63 - 1, 2**63, 2**64 - 1])
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_length_that_is_a_lie(place: int, length: int) -> None:
+def test_a_snapshot_with_a_wrong_frame_length_is_rejected(place: int, length: int) -> None:
     """A wrong frame length is rejected without allocating memory for the missing bytes."""
     with pytest.raises(SnapshotError, match=r"^it ends too early; copy the snapshot again, or save it once more$"):
         read_snapshot(BytesIO(built(PARTS, {place: length})))
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "9" * 5_000, "\xff"])
-def test_json_that_cannot_be_read(text: str) -> None:
+def test_a_snapshot_with_unreadable_json_is_rejected(text: str) -> None:
     """JSON that is nested too deeply, has too many digits or is not UTF-8 is rejected."""
     with pytest.raises(SnapshotError):
         read_snapshot(BytesIO(built([(PARTS[0][0], text.encode("latin-1")), *PARTS[1:]])))
 
 
 @pytest.mark.parametrize("part", range(10))
-def test_mutants_of_tables(part: int) -> None:
+def test_a_snapshot_with_mutated_tables_is_rejected_or_starts_a_working_engine(part: int) -> None:
     """A file with mutated tables is rejected with SnapshotError, or starts an engine that works and can be saved."""
     chance = random.Random(SEED + part)
     for _ in range(MUTANTS // 10):
         data = mutant(chance)
         state = read(data)
         if state is not None:
-            works(Engine(state=state))
+            check_engine(Engine(state=state))
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_mutants_of_units(part: int) -> None:
-    """A file with queue units that point to no record is rejected."""
+def test_a_snapshot_with_mutated_queue_units_raises_only_snapshot_error(part: int) -> None:
+    """A file with mutated queue units or segments is read, or rejected with SnapshotError."""
     chance = random.Random(SEED + part)
     for _ in range(25):
         parts = list(PARTS)
@@ -143,7 +142,7 @@ def _keys(form: Any) -> list[Any]:
     return list(form) if isinstance(form, dict) else list(range(len(form))) if isinstance(form, list) else []
 
 
-def works(engine: Engine) -> None:
+def check_engine(engine: Engine) -> None:
     """Check that the engine lists its tables, accepts a message, advances its time and can be saved."""
     port = Port(engine)
     peer = port.peer()
@@ -151,9 +150,9 @@ def works(engine: Engine) -> None:
     topics, groups = list(direct.topics(system=True)), list(direct.groups(system=True))
     for topic in topics[:50]:
         for code in (RequestCode.GET_TOPIC_STATS_INFO, RequestCode.GET_ROUTEINFO_BY_TOPIC):
-            _sound(exchange(peer, code, {"topic": topic}, b""))
+            _check_responses(exchange(peer, code, {"topic": topic}, b""))
     for group in groups[:50]:
-        _sound(exchange(peer, RequestCode.GET_CONSUME_STATS, {"consumerGroup": group}, b""))
+        _check_responses(exchange(peer, RequestCode.GET_CONSUME_STATS, {"consumerGroup": group}, b""))
     for code in (
         RequestCode.GET_ALL_TOPIC_CONFIG,
         RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
@@ -162,21 +161,21 @@ def works(engine: Engine) -> None:
         RequestCode.GET_BROKER_RUNTIME_INFO,
         RequestCode.GET_BROKER_CONFIG,
     ):
-        _sound(exchange(peer, code, {}, b""))
+        _check_responses(exchange(peer, code, {}, b""))
     fields = {"a": "P", "b": "A", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "0", "h": "0"}
-    _sound(exchange(peer, RequestCode.SEND_MESSAGE_V2, fields, b"x"))
+    _check_responses(exchange(peer, RequestCode.SEND_MESSAGE_V2, fields, b"x"))
     engine.scheduler.advance_to(engine.scheduler.now_ms + 70_000)
     saved(engine)
     assert port.log == []
 
 
-def _sound(answers: list[Any]) -> None:
+def _check_responses(answers: list[Any]) -> None:
     for answer in answers:
         assert len(answer.body) < BODY_MAX
         assert not (answer.remark or "").startswith(("TypeError", "ValueError", "KeyError", "OverflowError")), answer
 
 
-def test_nothing_is_half_begun(tmp_path: Path) -> None:
+def test_an_emulator_that_rejects_its_snapshot_leaves_no_thread(tmp_path: Path) -> None:
     """A command that cannot start from its file opens no port and leaves no thread."""
 
     before = threading.active_count()

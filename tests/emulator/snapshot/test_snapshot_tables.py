@@ -76,7 +76,7 @@ def resource(key: str | None) -> Change:
     return change
 
 
-def test_tables_that_are_right_are_accepted() -> None:
+def test_a_snapshot_with_valid_tables_is_accepted() -> None:
     """Valid tables with all files and the user's right are accepted, so the helper itself changes nothing."""
     assert sorted(begun(rewritten(files(0, 1, 2, 3))).brokers[0].store.log.files()[0]) == [0, 1, 2, 3]
     assert begun(rewritten(resource("Group:other"))).brokers[0].name == "broker-a"
@@ -96,7 +96,7 @@ def test_tables_that_are_right_are_accepted() -> None:
         (resource(None), "None is no resource"),
     ],
 )
-def test_tables_that_are_wrong_are_rejected(change: Change, told: str) -> None:
+def test_a_snapshot_with_log_gaps_or_invalid_resources_is_rejected(change: Change, told: str) -> None:
     """A log with a gap, and a right to an invalid resource, are rejected."""
     with pytest.raises(SnapshotError) as raised:
         read_snapshot(BytesIO(rewritten(change)))

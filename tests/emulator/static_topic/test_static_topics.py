@@ -99,7 +99,7 @@ def moved(world: World) -> list[QueuePart]:
     return parts
 
 
-def test_queues_have_other_numbers_here(world: World) -> None:
+def test_clients_of_a_static_topic_see_only_logical_queue_numbers(world: World) -> None:
     """Producers and consumers see only logical queue numbers; administrators see the physical queues."""
     crossed(world)
     sent = send(world, 0, b"zero")
@@ -113,7 +113,7 @@ def test_queues_have_other_numbers_here(world: World) -> None:
     assert world.broker.store.max_offset("T", 1) == 1
 
 
-def test_a_send_to_any_queue_goes_to_the_first(world: World) -> None:
+def test_a_send_to_any_queue_goes_to_the_first_logical_queue(world: World) -> None:
     """A send to any queue goes to the first logical queue in the mapping, led by this broker or not."""
     create(world, {3: [QueuePart(0, 1, HERE, 0)], 2: [QueuePart(0, 2, HERE, 0)]})
     assert send(world, -1).queue_id == 2
@@ -139,14 +139,16 @@ def test_a_send_to_any_queue_goes_to_the_first(world: World) -> None:
     ],
     ids=lambda each: type(each).__name__ if isinstance(each, Operation) else "",
 )
-def test_other_queues_are_refused(world: World, operation: Operation, text: str) -> None:
+def test_requests_for_queues_that_the_broker_does_not_lead_are_rejected(
+    world: World, operation: Operation, text: str
+) -> None:
     """Requests for queues that this broker does not lead return NOT_LEADER_FOR_QUEUE."""
     crossed(world)
     refusal = refused(world.engine.submit(world.broker, operation))
     assert (refusal.code, refusal.remark) == (ResponseCode.NOT_LEADER_FOR_QUEUE, text)
 
 
-def test_who_finds_nothing_waits(world: World) -> None:
+def test_a_pull_without_messages_waits_and_returns_logical_offsets(world: World) -> None:
     """A pull without messages waits, even beyond the end, and its response has logical offsets."""
     crossed(world)
     send(world, 0)
@@ -161,8 +163,7 @@ def test_who_finds_nothing_waits(world: World) -> None:
     assert (beyond.outcome.code, beyond.outcome.next_begin_offset) == (ResponseCode.PULL_NOT_FOUND, 2)
 
 
-def test_groups_commit_by_logical_queue(world: World) -> None:
-    """A commit for a logical queue is stored for its physical queue."""
+def test_a_commit_for_a_logical_queue_is_stored_for_its_physical_queue(world: World) -> None:
     crossed(world)
     send(world, 0)
     world.pull("T", group="G")
@@ -172,8 +173,7 @@ def test_groups_commit_by_logical_queue(world: World) -> None:
     assert offset(world, QueryConsumerOffset("H", "T", 0)) == 0
 
 
-def test_a_queue_that_begins_later(world: World) -> None:
-    """The offsets of a part start at its logical offset."""
+def test_offsets_of_a_part_start_at_its_logical_offset(world: World) -> None:
     create(world, {0: [QueuePart(0, 0, HERE, 100)]})
     assert send(world, 0).queue_offset == 100
     assert offset(world, GetMaxOffset("T", 0)) == 101
@@ -184,7 +184,7 @@ def test_a_queue_that_begins_later(world: World) -> None:
     assert (early.code, early.next_begin_offset) == (ResponseCode.PULL_OFFSET_MOVED, 100)
 
 
-def test_a_queue_that_moved_is_read_through(world: World) -> None:
+def test_pulls_of_old_offsets_of_a_moved_queue_are_forwarded(world: World) -> None:
     """The new broker of a moved queue forwards pulls of old offsets to the old broker, then reads its own queue."""
     moved(world)
     assert send(world, 0, b"new", there(world)).queue_offset == 100
@@ -200,7 +200,7 @@ def test_a_queue_that_moved_is_read_through(world: World) -> None:
     assert (last.next_begin_offset, last.offset_delta) == (101, 100)
 
 
-def test_offsets_of_a_queue_that_moved(world: World) -> None:
+def test_offset_queries_of_a_moved_queue_cover_both_brokers(world: World) -> None:
     """Minimum, maximum, times and consumer offsets of a moved queue cover both brokers."""
     moved(world)
     assert offset(world, GetMinOffset("T", 0), there(world)) == 0
@@ -223,8 +223,7 @@ def test_offsets_of_a_queue_that_moved(world: World) -> None:
     )
 
 
-def test_a_part_of_a_broker_that_is_away(world: World) -> None:
-    """A part on a stopped broker cannot be read; the other parts can."""
+def test_a_part_on_a_stopped_broker_cannot_be_read_but_other_parts_can(world: World) -> None:
     moved(world)
     send(world, 0, b"new", there(world))
     world.engine.stop(world.broker)
@@ -233,7 +232,7 @@ def test_a_part_of_a_broker_that_is_away(world: World) -> None:
     assert len(pull(world, 0, 100, there(world)).records) == 1
 
 
-def test_a_new_leader_takes_messages_before_it_knows_where_it_begins(world: World) -> None:
+def test_a_leader_without_decided_logical_offset_accepts_messages(world: World) -> None:
     """A new leader whose logical offset is not decided accepts messages, with offset -1."""
     create(world, {0: [QueuePart(0, 0, HERE, 0), QueuePart(1, 0, THERE, -1)]}, queues=1, broker=there(world))
     assert send(world, 0, broker=there(world)).queue_offset == -1
@@ -253,7 +252,7 @@ def test_a_new_leader_takes_messages_before_it_knows_where_it_begins(world: Worl
         ),
     ],
 )
-def test_parts_that_do_not_fit(world: World, parts: list[QueuePart], text: str) -> None:
+def test_a_mapping_with_inconsistent_parts_is_rejected(world: World, parts: list[QueuePart], text: str) -> None:
     """Inconsistent parts are rejected; the topic is created nevertheless."""
     with pytest.raises(EngineError) as found:
         create(world, {0: parts})
@@ -261,7 +260,7 @@ def test_parts_that_do_not_fit(world: World, parts: list[QueuePart], text: str) 
     assert world.ask(TopicResult, GetTopicConfig("T", with_mapping=True)).mapping is None
 
 
-def test_a_mapping_follows_on_another(world: World) -> None:
+def test_a_mapping_of_an_older_or_conflicting_epoch_is_rejected_unless_forced(world: World) -> None:
     """A mapping of an older epoch, or of the same with other queues or leaders, is rejected; force skips this."""
     crossed(world)
     for parts, epoch, text in (
@@ -285,7 +284,7 @@ def test_a_mapping_follows_on_another(world: World) -> None:
     assert (mapping.epoch, list(mapping.queues)) == (3, [0, 1, 2])
 
 
-def test_routes_tell_who_leads(world: World) -> None:
+def test_a_route_names_the_leaders_of_logical_queues(world: World) -> None:
     """A route names the leaders of logical queues until the topic is deleted."""
     moved(world)
     create(world, {}, queues=0, epoch=3, force=True)
@@ -298,7 +297,7 @@ def test_routes_tell_who_leads(world: World) -> None:
     assert world.ask(TopicsResult, GetAllTopics()).mappings == {}
 
 
-def test_a_restart_changes_nothing(world: World) -> None:
+def test_static_topic_mappings_survive_a_restart(world: World) -> None:
     """After a restart the mappings are unchanged, because they are in a file."""
     crossed(world)
     send(world, 0)
@@ -307,7 +306,7 @@ def test_a_restart_changes_nothing(world: World) -> None:
     assert len(pull(world, 0, 0).records) == 2
 
 
-def test_a_snapshot_has_mappings(world: World) -> None:
+def test_a_snapshot_contains_static_topic_mappings(world: World) -> None:
     """An engine started from a snapshot has the mappings."""
     crossed(world)
     send(world, 0)
@@ -321,8 +320,7 @@ def test_a_snapshot_has_mappings(world: World) -> None:
     assert send(later, 0).queue_offset == 1
 
 
-def test_other_topics_are_what_they_are(world: World) -> None:
-    """Other topics are unaffected by a static topic."""
+def test_other_topics_are_unaffected_by_a_static_topic(world: World) -> None:
     crossed(world)
     world.topic("U")
     assert world.send("U").queue_offset == 0
@@ -331,7 +329,7 @@ def test_other_topics_are_what_they_are(world: World) -> None:
     assert outcome.offset_delta is None
 
 
-def test_a_time_is_found_in_the_part_that_is_decided(world: World) -> None:
+def test_a_search_by_time_ignores_a_last_part_without_decided_offset(world: World) -> None:
     """A search by time ignores the last part, whose first offset is not decided yet."""
     create(world, {0: [QueuePart(0, 0, HERE, 0)]}, queues=1)
     times = []
@@ -344,6 +342,6 @@ def test_a_time_is_found_in_the_part_that_is_decided(world: World) -> None:
     assert [offset(world, SearchOffset("T", 0, time), there(world)) for time in times] == [0, 1, 2]
 
 
-def test_a_part_is_open_until_something_ends_it() -> None:
+def test_a_new_queue_part_starts_at_0_without_end_or_times() -> None:
     """A new part starts at offset 0 of its queue and has neither end nor times (LogicQueueMappingItem, 5.3.3)."""
     assert QueuePart(0, 0, HERE, 0) == QueuePart(0, 0, HERE, 0, 0, -1, -1, -1)

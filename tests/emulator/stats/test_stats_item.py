@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.stats.stats_item import EMPTY, StatsItem, StatsSn
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
 
-def test_nothing_is_told_before_the_first_sample() -> None:
+def test_a_stats_item_has_no_snapshot_before_its_first_sample() -> None:
     """A counter has no snapshot before its first sample; samples come every ten seconds of the broker's run."""
     item = StatsItem(0, 4_000)
     item.add(6, 600, 4_000)
@@ -15,7 +15,7 @@ def test_nothing_is_told_before_the_first_sample() -> None:
     assert item.snapshots(10_000, size=True)[0] == StatsSnapshot(600, 60.0, 600.0)
 
 
-def test_a_minute_is_seven_samples() -> None:
+def test_a_minute_snapshot_covers_seven_samples() -> None:
     """A minute has seven samples; anything counted before the first one is in none of its figures."""
     item = StatsItem(0, 0)
     item.add(10, 0, 5_000)
@@ -27,8 +27,7 @@ def test_a_minute_is_seven_samples() -> None:
 
 
 @pytest.mark.parametrize(("span", "told_ms", "gone_ms"), [(1, 600_000, 7 * 600_000), (2, HOUR_MS, DAY_MS + HOUR_MS)])
-def test_an_hour_and_a_day(span: int, told_ms: int, gone_ms: int) -> None:
-    """An hour is sampled every ten minutes, a day every hour."""
+def test_an_hour_is_sampled_every_ten_minutes_and_a_day_every_hour(span: int, told_ms: int, gone_ms: int) -> None:
     item = StatsItem(0, 0)
     item.add(3, 0, 1)
     assert item.snapshots(told_ms - 1)[span] == EMPTY
@@ -37,7 +36,7 @@ def test_an_hour_and_a_day(span: int, told_ms: int, gone_ms: int) -> None:
     assert item.snapshots(gone_ms)[span] == EMPTY
 
 
-def test_asking_changes_nothing() -> None:
+def test_querying_a_stats_item_does_not_change_its_snapshots() -> None:
     """A counter queried once after days returns the same as one queried all the time."""
     asked, left_alone = StatsItem(0, 0), StatsItem(0, 0)
     for now in (1_000, 30_000, 2 * MINUTE_MS, HOUR_MS + 5, 3 * HOUR_MS):
@@ -49,7 +48,7 @@ def test_asking_changes_nothing() -> None:
         assert asked.snapshots(now, size=True) == left_alone.snapshots(now, size=True)
 
 
-def test_what_comes_with_others_is_no_time_of_its_own() -> None:
+def test_counts_with_zero_times_do_not_change_the_divisor_of_the_average() -> None:
     """Messages counted with `times=0` do not change the number of times by which the average is divided."""
     item = StatsItem(0, 0)
     item.add(1, 50, 0)

@@ -16,7 +16,7 @@ def store_stats(now_ms: int) -> StoreStats:
     return StoreStats(now_ms, BrokerStats(BrokerConfig(), now_ms))
 
 
-def test_a_rate_needs_samples_of_its_span() -> None:
+def test_a_rate_is_empty_until_its_time_span_is_sampled() -> None:
     """A rate compares the last sample with those 10, 60 and 600 s before; later counts are not included."""
     stats = store_stats(0)
     stats.count_stored("T", 5, 0, 500)
@@ -31,7 +31,7 @@ def test_a_rate_needs_samples_of_its_span() -> None:
     assert stats.rates(601_000)["putTps"] == "0.0 0.0 0.05"
 
 
-def test_a_rate_where_nothing_was_counted_for_long() -> None:
+def test_rates_after_an_idle_time_use_the_count_that_was_current_then() -> None:
     """Samples missing during an idle time have the count that was current then."""
     stats = store_stats(0)
     for now in (100, 700_000):
@@ -41,7 +41,7 @@ def test_a_rate_where_nothing_was_counted_for_long() -> None:
     assert stats.rates(5_000_000)["putTps"] == "0.0 0.0 0.0"
 
 
-def test_reads_are_counted_by_what_they_found() -> None:
+def test_reads_are_counted_as_found_missed_and_by_messages() -> None:
     """Reads are counted as found, missed, both together, and by messages."""
     stats = store_stats(0)
     for messages in (4, 6, 0):
@@ -57,8 +57,8 @@ def test_reads_are_counted_by_what_they_found() -> None:
     assert stats.got == 30
 
 
-@pytest.mark.parametrize(("days", "yesterday"), [(1, DayTotals()), (2, DayTotals(7, 2))])
-def test_a_morning_keeps_the_totals(days: int, yesterday: DayTotals) -> None:
+@pytest.mark.parametrize(("days", "yesterday"), [(1, Mornings()), (2, Mornings(7, 2))])
+def test_the_totals_at_midnight_are_kept_for_today_and_yesterday(days: int, yesterday: Mornings) -> None:
     """At midnight today's totals become yesterday's, without a timer."""
     stats = store_stats(MIDNIGHT - 5_000)
     stats.count_stored("T", 7, 0, MIDNIGHT - 1)
@@ -68,30 +68,29 @@ def test_a_morning_keeps_the_totals(days: int, yesterday: DayTotals) -> None:
     assert (stats.today, stats.yesterday, stats.put) == (DayTotals(7, 2), yesterday, 8)
 
 
-def test_system_topics_and_dead_letters_are_no_puts_of_applications() -> None:
-    """Messages of system topics and dead letter queues count only in rates and sizes."""
+def test_system_topics_and_dead_letters_count_only_in_rates_and_sizes() -> None:
     stats = store_stats(0)
     for topic in (SCHEDULE_TOPIC, "rmq_sys_X", dlq_topic("G"), "%RETRY%G", "T"):
         stats.count_stored(topic, 1, 10, 0)
     assert (stats.puts, stats.put_bytes, stats.put) == (5, 50, 2)
 
 
-def test_a_broker_counts_anew_after_a_restart(world: World) -> None:
+def test_store_statistics_start_at_0_after_a_restart(world: World) -> None:
     """After a restart the counters start at 0, and the stored messages stay."""
     world.topic("A")
     for _ in range(3):
         world.send("A")
     world.pull("A")
-    assert _told(world)["msgPutTotalTodayNow"] == "3"
-    assert _told(world)["msgGetTotalTodayNow"] == "3"
+    assert _runtime_info(world)["msgPutTotalTodayNow"] == "3"
+    assert _runtime_info(world)["msgGetTotalTodayNow"] == "3"
     world.broker.stop()
     world.broker.start()
-    assert _told(world)["msgPutTotalTodayNow"] == "0"
+    assert _runtime_info(world)["msgPutTotalTodayNow"] == "0"
     world.send("A")
-    told = _told(world)
+    told = _runtime_info(world)
     assert (told["msgPutTotalTodayNow"], told["putMessageTimesTotal"]) == ("1", "1")
     assert float(told["putMessageAverageSize"]) == float(told["putMessageSizeTotal"])
 
 
-def _told(world: World) -> dict[str, str]:
+def _runtime_info(world: World) -> dict[str, str]:
     return world.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table

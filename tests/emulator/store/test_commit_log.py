@@ -48,8 +48,9 @@ def test_a_size_is_read_up_to_the_last_four_bytes_of_a_segment(log: CommitLog, o
         (SEGMENT_BYTES + 8, 3, None),
     ],
 )
-def test_bytes_are_read_within_one_segment(log: CommitLog, offset: int, size: int, data: bytes | None) -> None:
-    """A read does not continue in the next segment."""
+def test_a_read_does_not_continue_in_the_next_segment(
+    log: CommitLog, offset: int, size: int, data: bytes | None
+) -> None:
     assert log.bytes_at(offset, size) == data
 
 
@@ -77,7 +78,7 @@ def filled(*stored: bytes, max_bytes: int = 1 << 20) -> CommitLog:
         ((1, 2), (9, 2), 0),
     ],
 )
-def test_a_log_parts_from_another_at_the_first_record_that_differs(
+def test_two_logs_part_at_the_first_record_that_differs(
     own: tuple[int, ...], other: tuple[int, ...], parts: int
 ) -> None:
     """Two logs part at the first record that differs, or at the own end if the other log continues."""
@@ -86,7 +87,7 @@ def test_a_log_parts_from_another_at_the_first_record_that_differs(
 
 
 @pytest.mark.parametrize(("last", "parts"), [(5, SEGMENT_BYTES + 80), (9, SEGMENT_BYTES + 40)])
-def test_a_segment_that_the_other_log_has_deleted_counts_as_alike(last: int, parts: int) -> None:
+def test_a_segment_that_the_other_log_has_deleted_counts_as_equal(last: int, parts: int) -> None:
     """A segment that the other log has deleted counts as equal, and the segments after it are compared."""
     ours = filled(*records(1, 2, 3, 4, 5))
     other = filled(*records(1, 2, 3, 4, last, 6, 7), max_bytes=SEGMENT_BYTES + 50)

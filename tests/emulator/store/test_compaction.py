@@ -36,7 +36,7 @@ def pulled(world: World, topic: str, offset: int = 0, expression: str = "*") -> 
 
 
 @pytest.mark.parametrize("properties", [{}, {"KEYS": " "}, {"TAGS": "k"}])
-def test_a_message_needs_a_key(world: World, properties: dict[str, Any]) -> None:
+def test_a_message_without_key_is_rejected_in_a_compacted_topic(world: World, properties: dict[str, Any]) -> None:
     """A message without a key is rejected in a compacted topic, and accepted in any other."""
     compacted(world)
     with pytest.raises(EngineError, match="Required message key is missing") as found:
@@ -46,14 +46,13 @@ def test_a_message_needs_a_key(world: World, properties: dict[str, Any]) -> None
     assert world.send("T", KEYS="k").queue_offset == 0
 
 
-def test_a_deleted_topic_is_compacted_no_more(world: World) -> None:
-    """A deleted and recreated topic without the attribute accepts messages without keys."""
+def test_a_recreated_topic_without_the_attribute_accepts_messages_without_keys(world: World) -> None:
     compacted(world)
     world.engine.execute(world.broker, DeleteTopic("T"))
     world.send(world.topic("T"))
 
 
-def test_it_is_read_without_a_filter(world: World) -> None:
+def test_a_compacted_topic_is_read_without_a_filter(world: World) -> None:
     """A compacted topic is read without a filter, by pull and pop, even if a tag is requested."""
     compacted(world)
     for tag in "ab":
@@ -63,7 +62,7 @@ def test_it_is_read_without_a_filter(world: World) -> None:
     assert len(world.popped("T", expression="b")) == 2
 
 
-def test_a_filter_counts_without_the_logs() -> None:
+def test_with_compaction_disabled_filters_apply_to_a_compacted_topic() -> None:
     """With enableCompaction=false filters apply as in all topics."""
     world = make_world(enable_compaction=False)
     compacted(world)
@@ -73,7 +72,9 @@ def test_a_filter_counts_without_the_logs() -> None:
 
 
 @pytest.mark.parametrize(("offset", "code", "following"), [(2, 19, 2), (3, 21, 0), (9, 21, 0), (-1, 0, 2)])
-def test_where_a_read_may_begin(world: World, offset: int, code: int, following: int) -> None:
+def test_a_read_beyond_the_end_of_a_compacted_topic_restarts_at_its_start(
+    world: World, offset: int, code: int, following: int
+) -> None:
     """A read beyond the end is sent to the start of the queue; other topics send it to the end."""
     compacted(world)
     for _ in range(2):
@@ -82,8 +83,7 @@ def test_where_a_read_may_begin(world: World, offset: int, code: int, following:
     assert (found.code, found.next_begin_offset) == (code, following)
 
 
-def test_it_is_remembered_over_a_crash(world: World) -> None:
-    """A topic stays compacted after a crash."""
+def test_a_topic_stays_compacted_after_a_crash(world: World) -> None:
     compacted(world)
     world.broker.crash()
     with pytest.raises(EngineError, match="Required message key is missing"):
@@ -102,7 +102,7 @@ def filled(*messages: tuple[str, str], **keys: object) -> World:
     return world
 
 
-def left(world: World) -> list[int]:
+def consumed_offsets(world: World) -> list[int]:
     """Return the offsets that a consumer receives with successive pulls."""
     found: list[int] = []
     offset = 0
@@ -119,7 +119,7 @@ def counted(messages: int, keys: int) -> list[tuple[str, str]]:
     return [(f"k{number % keys}", f"m{number}") for number in range(messages)]
 
 
-def test_an_answer_is_of_one_file() -> None:
+def test_a_pull_of_a_compacted_topic_returns_records_of_one_file_only() -> None:
     """A response has records of one file only, and the next one starts with the next file.
 
     A file has one message less than its index has units.
@@ -127,19 +127,19 @@ def test_an_answer_is_of_one_file() -> None:
     world = filled(*counted(20, 3))
     first = pulled(world, "T")
     assert (len(first.records), first.next_begin_offset, first.min_offset, first.max_offset) == (9, 9, 0, 20)
-    assert left(world) == list(range(20))
+    assert consumed_offsets(world) == list(range(20))
 
 
-def test_the_last_of_each_key_is_left() -> None:
+def test_compaction_keeps_the_last_message_of_each_key_in_full_files() -> None:
     """Compaction of full files keeps the last message of each key; messages of the last file do not count yet.
 
     The queue itself still starts with its first message.
     """
     world = filled(*counted(20, 3))
     world.advance(60_000)
-    assert left(world) == list(range(20))
+    assert consumed_offsets(world) == list(range(20))
     world.advance(ROUND_MS)
-    assert left(world) == [15, 16, 17, 18, 19]
+    assert consumed_offsets(world) == [15, 16, 17, 18, 19]
     found = pulled(world, "T")
     assert (found.min_offset, found.max_offset, found.next_begin_offset) == (15, 20, 18)
     assert pulled(world, "T", 17).next_begin_offset == 18
@@ -147,40 +147,40 @@ def test_the_last_of_each_key_is_left() -> None:
     assert world.ask(OffsetResult, GetMinOffset("T", 0)).offset == 0
 
 
-def test_each_round_goes_on_from_the_one_before() -> None:
+def test_each_compaction_round_continues_from_the_one_before() -> None:
     """Each round continues from the one before: a repeated key removes a message that an earlier round kept."""
     world = filled(*counted(20, 3))
     world.advance(ROUND_MS)
     for number in range(20, 30):
         world.send("T", b"m", KEYS=f"k{number % 2}")
-    assert left(world) == [*range(15, 30)]
+    assert consumed_offsets(world) == [*range(15, 30)]
     world.advance(ROUND_MS)
     # The last message of k2 is from the first round; k0 and k1 came again, in the file that is full now.
-    assert left(world) == [17, 25, 26, *range(27, 30)]
+    assert consumed_offsets(world) == [17, 25, 26, *range(27, 30)]
 
 
-def test_keys_are_one_text() -> None:
+def test_several_keys_of_a_message_are_compacted_as_one_text() -> None:
     """Several keys of a message count as one text, different from each single key."""
     world = filled(("a", "1"), ("b", "2"), ("a b", "3"), ("b", "4"), *counted(6, 1))
     world.advance(ROUND_MS)
-    assert left(world) == [0, 2, 3, 8, 9]
+    assert consumed_offsets(world) == [0, 2, 3, 8, 9]
 
 
-def test_a_message_without_body_deletes_its_key() -> None:
+def test_compaction_deletes_the_key_of_a_message_with_empty_body() -> None:
     """A message with an empty body deletes its key and is deleted itself."""
     world = filled(("a", "1"), ("b", "2"), ("a", ""), *counted(7, 1))
     world.advance(ROUND_MS)
-    assert left(world) == [1, 8, 9]
+    assert consumed_offsets(world) == [1, 8, 9]
 
 
-def test_where_nothing_would_be_left_all_is() -> None:
+def test_a_compaction_that_would_leave_no_message_deletes_none() -> None:
     """If no message would remain, all stay, because upstream's round fails then."""
     world = filled(*[("a", "")] * 9, ("a", "1"))
     world.advance(ROUND_MS)
-    assert left(world) == list(range(10))
+    assert consumed_offsets(world) == list(range(10))
 
 
-def test_records_have_their_place_in_the_log_of_the_queue() -> None:
+def test_compacted_records_have_offsets_in_the_log_of_their_queue() -> None:
     """Records have offsets in the log of their queue, from 0 on, in files of at least five times their index."""
     world = filled(*counted(10, 3), compaction_mapped_file_size=1)
     records = [decode(each) for each in (*pulled(world, "T").records, *pulled(world, "T", IN_A_FILE).records)]
@@ -195,47 +195,47 @@ def test_records_have_their_place_in_the_log_of_the_queue() -> None:
     assert [record.physical_offset for record in records] == places
 
 
-def test_a_file_is_full_when_its_bytes_are() -> None:
+def test_a_compaction_file_is_full_when_its_bytes_or_its_index_are() -> None:
     """A file is full when its bytes are, even if its index has room; a message larger than a file is in none."""
     world = filled(
         ("a", "x" * 1500), ("a", "y"), ("b", "x" * 1500), ("c", "z" * 3000), ("d", "d"), compaction_mapped_file_size=1
     )
     assert len(pulled(world, "T").records) == 2
-    assert left(world) == [0, 1, 2, 4]
+    assert consumed_offsets(world) == [0, 1, 2, 4]
     world.advance(ROUND_MS)
-    assert left(world) == [1, 2, 4]
+    assert consumed_offsets(world) == [1, 2, 4]
 
 
-def test_messages_of_a_batch_without_keys_are_not_read() -> None:
+def test_batch_messages_without_keys_are_not_read_from_a_compacted_topic() -> None:
     """Messages of a batch without keys are stored and take offsets, but are not read."""
     world = filled(("a", "1"))
     operation = SendMessage("PG", "T", 0, batch_body([(b"b", {})]), {}, ("10.0.0.1", 5000), world.now_ms, batch=True)
     world.engine.execute(world.broker, operation)
     world.send("T", b"2", KEYS="b")
-    assert left(world) == [0, 2]
+    assert consumed_offsets(world) == [0, 2]
 
 
-def test_what_was_dropped_does_not_come_back() -> None:
+def test_compacted_messages_do_not_reappear_after_a_crash_or_in_a_new_topic() -> None:
     """Compacted messages do not reappear after a crash, nor in a new topic of the same name."""
     world = filled(*counted(20, 3), flush_disk_type="SYNC_FLUSH")
     world.advance(ROUND_MS)
     world.broker.crash()
-    assert left(world) == [15, 16, 17, 18, 19]
-    world.engine.execute(world.broker, DeleteTopic("T"))
+    assert consumed_offsets(world) == [15, 16, 17, 18, 19]
+    world.engine.ask(world.broker, DeleteTopic("T"))
     compacted(world)
     world.send("T", KEYS="k")
-    assert left(world) == [0]
+    assert consumed_offsets(world) == [0]
 
 
-def test_it_goes_on_behind_what_the_log_has_dropped() -> None:
+def test_a_consumer_of_a_compacted_topic_continues_after_deleted_log_files() -> None:
     """After the log has deleted files, a consumer continues at the first remaining message, or at the end."""
     world = filled(max_message_size=16 * 1024, mapped_file_size_commit_log=256 * 1024, file_reserved_time=0)
     for number in range(60):
         world.send("T", b"x" * 10_000, KEYS=f"k{number}")
-    assert left(world) == list(range(60))
+    assert consumed_offsets(world) == list(range(60))
     world.ask(Done, DeleteExpiredCommitLog())
     world.advance(60_000)
-    assert left(world) == list(range(50, 60))
+    assert consumed_offsets(world) == list(range(50, 60))
     found = pulled(world, "T", 3)
     assert (decode(found.records[0]).queue_offset, found.min_offset) == (50, 50)
 
@@ -248,14 +248,14 @@ def test_it_goes_on_behind_what_the_log_has_dropped() -> None:
     assert (found.records, found.next_begin_offset, found.min_offset, found.max_offset) == ([], 60, 60, 60)
     assert (pulled(world, "T", 60).code, pulled(world, "T", 61).next_begin_offset) == (19, 60)
     world.send("T", KEYS="k")
-    assert left(world) == [60]
+    assert consumed_offsets(world) == [60]
 
 
 steps = st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.integers(0, 40_000), st.booleans()), max_size=60)
 
 
 @given(steps=steps)
-def test_who_reads_seldom_reads_the_same(steps: list[tuple[int, bool, int, bool]]) -> None:
+def test_compaction_does_not_depend_on_reads_in_between(steps: list[tuple[int, bool, int, bool]]) -> None:
     """Compaction depends on the times of storing only, not on reads in between."""
     often, seldom = filled(), filled()
     for key, empty, ms, looks in steps:
@@ -263,12 +263,12 @@ def test_who_reads_seldom_reads_the_same(steps: list[tuple[int, bool, int, bool]
             world.send("T", b"" if empty else b"m", KEYS=f"k{key}")
             world.advance(ms)
         if looks:
-            left(often)
-    assert left(often) == left(seldom)
+            consumed_offsets(often)
+    assert consumed_offsets(often) == consumed_offsets(seldom)
 
 
 @given(st.integers(0, 1 << 64), st.text(), st.integers(1, 1000))
-def test_a_fixed_number_is_always_the_same(seed: int, name: str, bound: int) -> None:
+def test_a_fixed_random_number_does_not_change_the_stream_of_its_name(seed: int, name: str, bound: int) -> None:
     """A fixed random number is always the same and does not change the stream of its name."""
     chance = RandomStreams(seed)
     number = chance.fixed(name, bound)

@@ -31,7 +31,7 @@ def change(world: World, **keys: str) -> None:
     world.ask(Done, UpdateBrokerConfig(keys))
 
 
-def takes_sends(world: World, *, through_proxy: bool = False) -> bool:
+def accepts_sends(world: World, *, through_proxy: bool = False) -> bool:
     """Return True if a send is stored; False if it is rejected because of the disk."""
     operation = SendMessage("PG", "T", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms, through_proxy=through_proxy)
     call = world.engine.submit(world.broker, operation)
@@ -47,20 +47,20 @@ def full_world(**keys: object) -> World:
     world.topic("T")
     world.send("T", b"before")
     world.advance(FIRST_LOOK_MS)
-    assert not takes_sends(world)
+    assert not accepts_sends(world)
     return world
 
 
-def test_sends_are_refused_from_the_first_look_on() -> None:
+def test_a_full_disk_rejects_sends_from_the_first_check_on() -> None:
     """From the first check on sends are rejected with the disk ratios, send-backs with the name of the code."""
     world = make_world(disk_used_ratio=95)
     world.topic("T")
     place = world.send("T").physical_offset
     world.advance(FIRST_LOOK_MS - 1)
-    assert takes_sends(world)
+    assert accepts_sends(world)
     world.advance(1)
     for through_proxy in (False, True):
-        assert not takes_sends(world, through_proxy=through_proxy)
+        assert not accepts_sends(world, through_proxy=through_proxy)
     with pytest.raises(EngineError) as refusal:
         world.send("T")
     assert refusal.value.remark == REASON
@@ -68,7 +68,7 @@ def test_sends_are_refused_from_the_first_look_on() -> None:
     assert (back.code, back.remark) == (ResponseCode.SYSTEM_ERROR, "SERVICE_NOT_AVAILABLE")
 
 
-def test_what_is_stored_can_be_read() -> None:
+def test_stored_messages_can_be_pulled_and_popped_with_a_full_disk() -> None:
     """Pulls and pops find stored messages, although a pop's check point has to wait for the disk."""
     world = full_world()
     pulled = world.pull("T").outcome
@@ -77,47 +77,47 @@ def test_what_is_stored_can_be_read() -> None:
     assert bodies(world.popped("T", invisible_ms=60_000)) == [b"before"]
 
 
-def test_it_ends_at_the_next_look_when_there_is_room() -> None:
+def test_sends_are_accepted_again_at_the_next_check_with_free_space() -> None:
     """Sends are accepted again at the next check once the ratio is at most `diskSpaceCleanForciblyRatio`."""
     world = full_world()
     change(world, diskUsedRatio="87")
     world.advance(LOOK_MS)
-    assert not takes_sends(world)
+    assert not accepts_sends(world)
     change(world, diskUsedRatio="85")
     world.advance(LOOK_MS - 1)
-    assert not takes_sends(world)
+    assert not accepts_sends(world)
     world.advance(1)
-    assert takes_sends(world)
+    assert accepts_sends(world)
 
 
-def test_the_level_of_a_full_disk_is_a_key() -> None:
+def test_the_warning_level_of_a_full_disk_is_limited_to_35_to_90_percent() -> None:
     """`diskSpaceWarningLevelRatio` sets the level; upstream limits it to 35..90."""
     world = make_world(disk_used_ratio=35, disk_space_warning_level_ratio=1)
     world.topic("T")
     world.advance(FIRST_LOOK_MS)
-    assert takes_sends(world)
+    assert accepts_sends(world)
     change(world, diskUsedRatio="36")
     world.advance(LOOK_MS)
-    assert not takes_sends(world)
+    assert not accepts_sends(world)
     change(world, diskSpaceWarningLevelRatio="99", diskUsedRatio="90")
     world.advance(LOOK_MS)
-    assert not takes_sends(world)
+    assert not accepts_sends(world)
     change(world, diskUsedRatio="80")
     world.advance(LOOK_MS)
-    assert takes_sends(world)
+    assert accepts_sends(world)
     change(world, diskUsedRatio="91")
     world.advance(LOOK_MS)
-    assert not takes_sends(world)
+    assert not accepts_sends(world)
 
 
-def test_a_new_run_has_not_looked_yet() -> None:
+def test_a_restarted_broker_with_a_full_disk_accepts_sends_for_a_minute() -> None:
     """A restarted broker accepts sends for a minute, until its first check."""
     world = full_world()
     world.engine.restart(world.broker)
     world.advance(FIRST_LOOK_MS - 1)
-    assert takes_sends(world)
+    assert accepts_sends(world)
     world.advance(1)
-    assert not takes_sends(world)
+    assert not accepts_sends(world)
 
 
 def fill(world: World, files: int) -> None:
@@ -126,46 +126,46 @@ def fill(world: World, files: int) -> None:
         world.send("T", b"x" * 10_000)
 
 
-def first(world: World) -> int:
+def min_offset(world: World) -> int:
     """Return the first stored offset."""
     return world.ask(OffsetResult, GetMinOffset("T", 0)).offset
 
 
-def test_sends_fill_it_and_clean_up_empties_it() -> None:
+def test_a_disk_filled_by_sends_is_freed_by_deleting_ten_files() -> None:
     """Sends are accepted until a check; it deletes ten files of any age, and the next one finds space."""
     world = make_world(1, store_disk_bytes=16 * FILE_BYTES, **SMALL)
     world.topic("T")
     world.advance(FIRST_LOOK_MS)
     fill(world, 15)
     world.advance(LOOK_MS - 1)
-    assert takes_sends(world)
-    assert first(world) == 0
+    assert accepts_sends(world)
+    assert min_offset(world) == 0
     world.advance(1)
-    assert not takes_sends(world)
-    assert first(world) == 10 * IN_A_FILE
+    assert not accepts_sends(world)
+    assert min_offset(world) == 10 * IN_A_FILE
     world.advance(LOOK_MS)
-    assert takes_sends(world)
-    assert first(world) == 10 * IN_A_FILE
+    assert accepts_sends(world)
+    assert min_offset(world) == 10 * IN_A_FILE
 
 
-def test_files_are_deleted_before_it_is_full() -> None:
+def test_expired_files_are_deleted_early_and_young_files_when_space_is_short() -> None:
     """Above `diskMaxUsedSpaceRatio` old files go at any hour, above `diskSpaceCleanForciblyRatio` young ones too."""
     world = make_world(1, store_disk_bytes=100 * FILE_BYTES, file_reserved_time=1, **SMALL)
     world.topic("T")
     fill(world, 80)
     world.advance(3_600_000 - 1)
-    assert first(world) == 0
+    assert min_offset(world) == 0
     world.advance(LOOK_MS)
-    assert first(world) == 10 * IN_A_FILE
+    assert min_offset(world) == 10 * IN_A_FILE
     world.advance(10 * LOOK_MS)
-    assert first(world) == 10 * IN_A_FILE
+    assert min_offset(world) == 10 * IN_A_FILE
     fill(world, 20)
     world.advance(LOOK_MS)
-    assert takes_sends(world)
-    assert first(world) == 20 * IN_A_FILE
+    assert accepts_sends(world)
+    assert min_offset(world) == 20 * IN_A_FILE
 
 
-def test_young_files_may_be_kept() -> None:
+def test_without_forced_cleanup_a_full_disk_stays_full_until_files_expire() -> None:
     """Without `cleanFileForciblyEnable` a full disk stays full until its files expire."""
     world = make_world(
         1, store_disk_bytes=16 * FILE_BYTES, clean_file_forcibly_enable=False, file_reserved_time=1, **SMALL
@@ -173,12 +173,12 @@ def test_young_files_may_be_kept() -> None:
     world.topic("T")
     fill(world, 15)
     world.advance(3_600_000 - 1)
-    assert not takes_sends(world)
+    assert not accepts_sends(world)
     world.advance(2 * LOOK_MS)
-    assert takes_sends(world)
+    assert accepts_sends(world)
 
 
-def test_what_is_due_is_delivered_when_there_is_room() -> None:
+def test_a_delay_level_retries_with_a_full_disk_and_the_timer_loses_its_message() -> None:
     """A delay level retries until there is space; the timer retries only briefly and loses its message."""
     world = make_world(disk_used_ratio=95)
     world.topic("T")
@@ -191,7 +191,7 @@ def test_what_is_due_is_delivered_when_there_is_room() -> None:
     assert world.broker.store.max_offset("T", 0) == 1
 
 
-def test_an_invisible_time_cannot_be_changed() -> None:
+def test_an_invisible_time_change_with_a_full_disk_is_rejected() -> None:
     """A change of the invisible time is rejected, since its check point cannot be stored; the old one stays valid."""
     world = make_world(disk_used_ratio=95)
     world.topic("T")
@@ -204,7 +204,7 @@ def test_an_invisible_time_cannot_be_changed() -> None:
     assert refusal.value.code is ResponseCode.SYSTEM_ERROR
 
 
-def test_a_transaction_cannot_be_committed() -> None:
+def test_a_commit_with_a_full_disk_is_rejected() -> None:
     """A commit is rejected; the half message stays and is checked when there is space."""
     world = make_world(disk_used_ratio=95)
     world.topic("T")
@@ -215,7 +215,7 @@ def test_a_transaction_cannot_be_committed() -> None:
     assert (refusal.code, refusal.remark) == (ResponseCode.SERVICE_NOT_AVAILABLE, "Service not available now.")
 
 
-def test_a_message_cannot_be_taken_back() -> None:
+def test_a_recall_with_a_full_disk_is_rejected() -> None:
     """A recall is rejected, because its delete mark cannot be stored."""
     world = make_world(disk_used_ratio=95, recall_message_enable=True)
     world.topic("T")

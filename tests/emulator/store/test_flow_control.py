@@ -33,7 +33,7 @@ def is_busy(world: World) -> bool:
     return True
 
 
-def test_buffers_that_are_wanted_later_are_not_there(world: World) -> None:
+def test_enabling_transient_store_pool_at_run_time_makes_the_broker_busy(world: World) -> None:
     """A broker whose transientStorePoolEnable is set at run time has no buffers: busy until reset or restarted."""
     world.topic("T")
     config = world.broker.config
@@ -48,14 +48,14 @@ def test_buffers_that_are_wanted_later_are_not_there(world: World) -> None:
 
 
 @pytest.mark.parametrize(("size", "busy"), [(0, True), (1, False), (5, False)])
-def test_a_broker_starts_with_so_many_buffers(size: int, busy: bool) -> None:
+def test_a_broker_without_store_buffers_at_its_start_is_busy(size: int, busy: bool) -> None:
     """A broker without buffers at its start is busy; buffers are never used up."""
     world = make_world(transient_store_pool_enable=True, transient_store_pool_size=size)
     world.topic("T")
     assert [is_busy(world) for _ in range(3)] == [busy] * 3
 
 
-def test_nothing_else_asks_for_buffers(world: World) -> None:
+def test_without_store_buffers_only_remoting_sends_and_send_backs_are_rejected(world: World) -> None:
     """Without buffers a send-back is rejected like a send; proxy requests are accepted, and pulls work."""
     world.topic("T")
     place = world.send("T").physical_offset
@@ -69,7 +69,7 @@ def test_nothing_else_asks_for_buffers(world: World) -> None:
 
 
 @pytest.mark.parametrize(("flush", "timeout", "late"), [("SYNC", 0, True), ("SYNC", 1, False), ("ASYNC", 0, False)])
-def test_a_send_without_time_for_the_disk_is_late(flush: str, timeout: int, late: bool) -> None:
+def test_a_sync_flush_send_with_timeout_0_returns_flush_disk_timeout(flush: str, timeout: int, late: bool) -> None:
     """With SYNC_FLUSH and a timeout of 0 a send returns FLUSH_DISK_TIMEOUT, unless WAIT=false; it is stored."""
     world = make_world(flush_disk_type=f"{flush}_FLUSH", sync_flush_timeout=timeout)
     world.topic("T")
@@ -78,7 +78,7 @@ def test_a_send_without_time_for_the_disk_is_late(flush: str, timeout: int, late
     assert world.broker.store.max_offset("T", 0) == 2
 
 
-def test_a_slave_that_is_late_is_told_instead() -> None:
+def test_a_slave_timeout_replaces_the_disk_timeout_of_a_send() -> None:
     """A send that waits in vain for disk and slave returns the slave's timeout, after `slaveTimeout`."""
     world = make_world(
         flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0, broker_role="SYNC_MASTER", in_sync_replicas=2

@@ -62,7 +62,7 @@ def start(world: World, name: str) -> int:
     return world.ask(OffsetResult, GetMinOffset(name, 0)).offset
 
 
-def test_a_message_is_in_each_queue_that_it_names(world: World) -> None:
+def test_a_message_is_in_each_light_queue_that_it_names(world: World) -> None:
     """A message is in each light queue that it names, with an offset in each; its record keeps its topic."""
     send(world, f"{A},{B}", b"1")
     world.send("T", b"2", queue=1, INNER_MULTI_DISPATCH=B)
@@ -76,7 +76,7 @@ def test_a_message_is_in_each_queue_that_it_names(world: World) -> None:
     assert (record.topic, record.queue_id, record.queue_offset) == ("T", 1, 0)
 
 
-def test_nothing_happens_by_default() -> None:
+def test_by_default_inner_multi_dispatch_has_no_effect() -> None:
     """By default, without both keys, the property has no effect."""
     world = make_world()
     world.topic("T")
@@ -85,7 +85,7 @@ def test_nothing_happens_by_default() -> None:
     assert refused(world.pull(A)).code == ResponseCode.TOPIC_NOT_EXIST
 
 
-def test_offsets_are_given_without_queues() -> None:
+def test_with_enable_lmq_alone_offsets_are_counted_but_nothing_is_queued() -> None:
     """With enableLmq alone offsets are counted but nothing is queued; later messages start at the count."""
     world = make_world(enable_lmq=True)
     world.topic("T")
@@ -96,7 +96,7 @@ def test_offsets_are_given_without_queues() -> None:
     assert (found(world, A, 1), start(world, A), end(world, A)) == ([(b"later", "1")], 1, 2)
 
 
-def test_a_queue_named_twice_holds_a_message_once(world: World) -> None:
+def test_a_light_queue_named_twice_gets_the_message_once_but_counts_it_twice(world: World) -> None:
     """A queue named twice gets the message once but counts it twice, so the next offset is too high."""
     send(world, f"{A},{A}", b"1")
     send(world, A, b"2")
@@ -114,7 +114,9 @@ def test_a_queue_named_twice_holds_a_message_once(world: World) -> None:
         (" ", None, (0, 0)),
     ],
 )
-def test_other_names(world: World, names: str, offsets: str | None, ends: tuple[int, int]) -> None:
+def test_a_message_that_names_a_queue_that_is_not_light_is_in_no_light_queue(
+    world: World, names: str, offsets: str | None, ends: tuple[int, int]
+) -> None:
     """If a name is not a light queue, the message is in no light queue; a name with a slash is only counted."""
     send(world, names)
     assert found(world, "T") == [(b"m", offsets)]
@@ -122,13 +124,12 @@ def test_other_names(world: World, names: str, offsets: str | None, ends: tuple[
 
 
 @pytest.mark.parametrize("topic", ["%RETRY%T", "rmq_sys_T"])
-def test_some_topics_are_left_out(world: World, topic: str) -> None:
-    """Messages of retry topics and system topics are in no light queue."""
+def test_messages_of_retry_and_system_topics_are_in_no_light_queue(world: World, topic: str) -> None:
     send(world, A, topic=topic)
     assert (found(world, topic), end(world, A)) == ([(b"m", None)], 0)
 
 
-def test_a_delayed_message_is_queued_when_it_is_delivered(world: World) -> None:
+def test_a_delayed_message_enters_its_light_queue_at_its_delivery(world: World) -> None:
     """A message with a delay level or a timer enters the light queue at its delivery."""
     send(world, A, b"level", DELAY="1")
     send(world, A, b"time", TIMER_DELAY_SEC="2")
@@ -137,14 +138,13 @@ def test_a_delayed_message_is_queued_when_it_is_delivered(world: World) -> None:
     assert [body for body, _ in found(world, A)] == [b"level", b"time"]
 
 
-def test_batches_are_not_queued(world: World) -> None:
-    """Messages of a batch are in no light queue."""
+def test_messages_of_a_batch_are_in_no_light_queue(world: World) -> None:
     body = batch_body([(b"one", {"INNER_MULTI_DISPATCH": A}), (b"two", {})])
     world.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True))
     assert (end(world, "T"), end(world, A)) == (2, 0)
 
 
-def test_a_light_message_is_measured_as_a_whole() -> None:
+def test_max_message_size_limits_the_whole_record_of_a_light_message() -> None:
     """For a message with light queues maxMessageSize limits the record instead of the body.
 
     A rejected message is not counted.
@@ -159,7 +159,7 @@ def test_a_light_message_is_measured_as_a_whole() -> None:
     assert found(world, A) == [(b"m", "0")]
 
 
-def test_names_need_not_be_made(world: World) -> None:
+def test_a_light_queue_needs_no_creation_and_is_not_listed(world: World) -> None:
     """A light queue is an unlisted topic of one queue; a send to it has its own offset count."""
     config = world.ask(TopicResult, GetTopicConfig(A)).config
     assert (config.read_queue_nums, config.perm) == (1, 6)
@@ -172,7 +172,7 @@ def test_names_need_not_be_made(world: World) -> None:
         world.send(A, queue=1)
 
 
-def test_the_name_server_knows_what_was_made(world: World) -> None:
+def test_a_light_queue_has_a_route_only_if_an_administrator_creates_it(world: World) -> None:
     """A light queue has a route only if an administrator creates it, which changes nothing at the broker."""
     send(world, A)
     with pytest.raises(EngineError):
@@ -183,7 +183,7 @@ def test_the_name_server_knows_what_was_made(world: World) -> None:
     assert world.ask(TopicResult, GetTopicConfig(A)).config.read_queue_nums == 1
 
 
-def test_who_waits_is_told(world: World) -> None:
+def test_a_waiting_pull_or_pop_of_a_light_queue_is_woken(world: World) -> None:
     """A pull and a pop of a light queue are woken by a message that names it."""
     pull, pop = world.pull(A, suspend_ms=10_000), world.pop(B, poll_ms=10_000)
     send(world, f"{A},{B}")
@@ -192,7 +192,7 @@ def test_who_waits_is_told(world: World) -> None:
     assert pop.outcome is not None
 
 
-def test_what_is_popped_and_not_acknowledged_comes_again(world: World) -> None:
+def test_an_unacknowledged_message_of_a_light_queue_is_redelivered(world: World) -> None:
     """An unacknowledged message popped from a light queue is redelivered, an acknowledged one is not."""
     send(world, A, b"1")
     send(world, A, b"2")
@@ -203,7 +203,7 @@ def test_what_is_popped_and_not_acknowledged_comes_again(world: World) -> None:
     assert first.queue_offset == 0
 
 
-def test_light_groups_have_one_offset(world: World) -> None:
+def test_a_light_group_has_one_offset_for_all_queue_ids(world: World) -> None:
     """A light group has one offset for all queue ids, which lists omit; a reset moves only the next read."""
     send(world, A)
     group = "%LMQ%g"
@@ -219,7 +219,7 @@ def test_light_groups_have_one_offset(world: World) -> None:
     assert (outcome.code, outcome.next_begin_offset) == (ResponseCode.PULL_OFFSET_MOVED, 0)
 
 
-def test_a_light_queue_is_assigned(world: World) -> None:
+def test_a_light_queue_is_assigned_without_a_route(world: World) -> None:
     """A light queue is assigned without a route; a broadcasting client, which needs one, gets none."""
     world.heartbeat("c", "G", {A: "*"})
     outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", "CLUSTERING"))
@@ -229,7 +229,7 @@ def test_a_light_queue_is_assigned(world: World) -> None:
     assert outcome.assignments is None
 
 
-def test_a_restart_counts_on_at_the_end(world: World) -> None:
+def test_after_a_restart_a_light_queue_counts_from_its_end(world: World) -> None:
     """After a restart a light queue counts from its end, even if its count was ahead."""
     send(world, f"{A},{A}")
     world.engine.restart(world.broker)
@@ -237,7 +237,7 @@ def test_a_restart_counts_on_at_the_end(world: World) -> None:
     assert found(world, A) == [(b"m", "0,0"), (b"2", "1")]
 
 
-def test_a_slave_has_the_same_queues() -> None:
+def test_a_slave_has_the_light_queues_of_its_master() -> None:
     """A slave's light queues have the same units as its master's."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
     for config in configs:
@@ -254,7 +254,7 @@ def test_a_slave_has_the_same_queues() -> None:
 
 
 @pytest.mark.parametrize(("source", "dest", "cloned"), [("G", "H", 3), (A, "H", -1), ("G", B, -1)])
-def test_a_group_is_cloned_unless_it_is_a_light_queue(world: World, source: str, dest: str, cloned: int) -> None:
+def test_offsets_are_cloned_unless_a_group_is_a_light_queue(world: World, source: str, dest: str, cloned: int) -> None:
     """Offsets are cloned from group to group, unless one of them is a light queue."""
     world.broker.offsets.commit(source, "T", 0, 3)
     world.broker.offsets.clone(source, dest, "T")

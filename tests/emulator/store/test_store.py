@@ -34,7 +34,7 @@ def test_offsets_are_dense_and_physical_offsets_grow(world: World) -> None:
     assert positions[2] == positions[1] + len(record)
 
 
-def test_what_the_broker_adds(world: World) -> None:
+def test_the_broker_adds_its_properties_and_removes_pop_ck(world: World) -> None:
     """The broker adds CLUSTER, MSG_REGION, TRACE_ON and a missing UNIQ_KEY, removes POP_CK and keeps the rest."""
     world.topic("A")
     result = world.send("A", POP_CK="x", TAGS="t", own="1")
@@ -57,7 +57,9 @@ def test_what_the_broker_adds(world: World) -> None:
     ("timestamp", "lower", "upper"),
     [(-5, 0, 0), (0, 0, 0), (5, 1, 0), (10, 1, 1), (15, 2, 1), (40, 4, 4), (45, 5, 4)],
 )
-def test_search_by_time(world: World, timestamp: int, lower: int, upper: int) -> None:
+def test_a_search_by_time_finds_the_first_at_or_after_or_the_last_before(
+    world: World, timestamp: int, lower: int, upper: int
+) -> None:
     """LOWER finds the first message at or after a time, UPPER the last at or before it (seen on 5.3.3)."""
     world.topic("A")
     start = world.now_ms
@@ -68,14 +70,14 @@ def test_search_by_time(world: World, timestamp: int, lower: int, upper: int) ->
         assert world.ask(OffsetResult, SearchOffset("A", 0, start + timestamp, at_upper)).offset == wanted
 
 
-def test_unknown_queues_have_no_extent(world: World) -> None:
+def test_offset_queries_of_an_unknown_queue_return_0_without_error(world: World) -> None:
     """For an unknown queue both offsets are 0 and the earliest store time is -1, without an error."""
     assert world.ask(OffsetResult, GetMaxOffset("none", 9)).offset == 0
     assert world.ask(OffsetResult, GetMinOffset("none", 9)).offset == 0
     assert world.ask(TimestampResult, GetEarliestStoreTime("none", 9)).timestamp == -1
 
 
-def test_the_cap_drops_oldest_segments_and_moves_the_minimum() -> None:
+def test_the_store_limit_deletes_the_oldest_segments_and_moves_the_min_offset() -> None:
     """The size limit deletes the oldest segments; a pull of a deleted offset gets PULL_OFFSET_MOVED and the minimum."""
     world = make_world(store_max_bytes=1024 * 1024, max_message_size=16 * 1024, mapped_file_size_commit_log=256 * 1024)
     world.topic("A")
@@ -99,7 +101,9 @@ def test_the_cap_drops_oldest_segments_and_moves_the_minimum() -> None:
     ("body", "properties", "code"),
     [(b"x" * (4 << 20), {}, 0), (b"x" * ((4 << 20) + 1), {}, 13), (b"m", {"p": "y" * 32_800}, 13)],
 )
-def test_size_limits(world: World, body: bytes, properties: dict[str, Any], code: int) -> None:
+def test_a_body_beyond_4_mib_or_properties_beyond_32767_bytes_are_rejected(
+    world: World, body: bytes, properties: dict[str, Any], code: int
+) -> None:
     """A body of 4 MiB is accepted; one byte more, or properties beyond 32767 bytes, is MESSAGE_ILLEGAL."""
     world.topic("A")
     if code == 0:
@@ -111,7 +115,7 @@ def test_size_limits(world: World, body: bytes, properties: dict[str, Any], code
     assert world.broker.store.max_offset("A", 0) == 0
 
 
-def test_view_by_physical_offset(world: World) -> None:
+def test_a_view_returns_the_record_that_begins_at_a_physical_offset(world: World) -> None:
     """A view returns the record at a physical offset; inside a record or beyond the end there is none."""
     world.topic("A")
     world.send("A", b"one")
@@ -124,7 +128,7 @@ def test_view_by_physical_offset(world: World) -> None:
             world.engine.execute(world.broker, ViewMessage(wrong))
 
 
-def test_query_by_key(world: World) -> None:
+def test_a_message_is_found_by_each_word_of_keys_and_by_its_unique_key(world: World) -> None:
     """A message is found by each word of KEYS and by its unique key, case-sensitive; the newest, oldest first."""
     world.topic("A")
     for n in range(5):
@@ -161,7 +165,7 @@ def test_string_hash_is_javas(text: str) -> None:
 
 
 @given(st.dictionaries(st.text(min_size=1), st.text(min_size=1)))
-def test_properties_survive_their_text(properties: dict[str, str]) -> None:
+def test_properties_are_unchanged_by_encoding_and_decoding(properties: dict[str, str]) -> None:
     """Properties without separator characters are unchanged by encoding and decoding."""
     clean = {k: v for k, v in properties.items() if not set(k + v) & {"\x01", "\x02"}}
     assert props.decode(props.encode(clean)) == clean
@@ -173,7 +177,7 @@ def test_properties_survive_their_text(properties: dict[str, str]) -> None:
     st.sampled_from(["1.2.3.4", "::1", "fe80::1"]),
     st.integers(-(2**31), 2**31 - 1),
 )
-def test_records_survive(body: bytes, topic: str, host: str, flag: int) -> None:
+def test_a_record_decodes_to_the_encoded_fields(body: bytes, topic: str, host: str, flag: int) -> None:
     """A record decodes to what was encoded, for both host families and any topic length."""
     born, store = records.pack_host((host, 7)), records.pack_host(("127.0.0.1", 8))
     data = records.encode(topic.encode(), 3, flag, 4, 5, 0, 6, born, 7, store, 8, 9, body, b"k\x01v\x02")

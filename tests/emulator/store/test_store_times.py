@@ -57,7 +57,7 @@ def upper_bound(first: int, times: Sequence[int], time_ms: int) -> int:
 
 
 @given(STEPS)
-def test_every_time_finds_what_a_look_at_all_messages_finds(steps: list[tuple[str, int]]) -> None:
+def test_a_search_by_time_equals_a_scan_of_all_messages(steps: list[tuple[str, int]]) -> None:
     """A search equals a scan after deletions, power losses and a start from a snapshot."""
     world = small_world()
     for step, number in steps:
@@ -79,7 +79,7 @@ def test_every_time_finds_what_a_look_at_all_messages_finds(steps: list[tuple[st
             assert found(world, queue, time_ms, upper=True) == upper_bound(first, times, time_ms)
 
 
-def test_a_clock_that_goes_back_with_a_snapshot_is_believed() -> None:
+def test_after_a_snapshot_starts_earlier_a_time_search_finds_the_new_messages() -> None:
     """With a snapshot started at an earlier time, a search finds the messages stored since then."""
     world = small_world()
     world.send("A", BODY)
@@ -94,7 +94,7 @@ def test_a_clock_that_goes_back_with_a_snapshot_is_believed() -> None:
     assert [found(again, 0, earlier_ms + after, upper=False) for after in (1, 10, 11)] == [3, 3, 4]
 
 
-def test_a_slave_finds_by_the_times_of_its_master() -> None:
+def test_a_slave_searches_by_the_store_times_of_its_master() -> None:
     """A message that a slave received later has its master's store time."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
     engine = Engine(brokers=configs, now_ms=1_700_000_000_000)

@@ -31,7 +31,7 @@ def groups_of(world: World, topic: str) -> list[str]:
     return world.ask(GroupListResult, QueryGroupsOfTopic(topic)).groups
 
 
-def test_a_closed_connection_leaves_its_groups_and_no_others(world: World) -> None:
+def test_a_closed_connection_is_removed_from_all_its_groups(world: World) -> None:
     """A closed connection is removed from all its groups; another one in the same groups stays."""
     world.topic("T")
     one, other = DirectChannel("one"), DirectChannel("other")
@@ -49,7 +49,7 @@ def test_a_closed_connection_leaves_its_groups_and_no_others(world: World) -> No
     assert clients.next_producer_channel("P") is other
 
 
-def test_a_client_is_there_as_long_as_one_of_its_connections(world: World) -> None:
+def test_a_client_stays_in_its_group_until_its_last_connection_leaves(world: World) -> None:
     """A client with two connections stays in its group until both have left; replies use the remaining one."""
     world.topic("T")
     one, other = DirectChannel("one"), DirectChannel("other")
@@ -67,7 +67,7 @@ def test_a_client_is_there_as_long_as_one_of_its_connections(world: World) -> No
     assert clients.next_producer_channel("P") is None
 
 
-def test_a_connection_that_calls_itself_otherwise_is_another_client(world: World) -> None:
+def test_a_consumer_with_a_new_client_id_is_known_by_that_id_only(world: World) -> None:
     """A consumer whose connection sends a new client id is known by that id only."""
     world.topic("T")
     channel = DirectChannel("one")
@@ -81,7 +81,7 @@ def test_a_connection_that_calls_itself_otherwise_is_another_client(world: World
     assert not clients.is_consumer("G", "b")
 
 
-def test_a_topic_has_the_groups_that_subscribe_to_it(world: World) -> None:
+def test_groups_of_a_topic_are_its_current_subscribers(world: World) -> None:
     """A group consumes a topic from its subscription until it subscribes to another or has no members."""
     for topic in ("T", "U"):
         world.topic(topic)
@@ -97,7 +97,7 @@ def test_a_topic_has_the_groups_that_subscribe_to_it(world: World) -> None:
     assert (groups_of(world, "T"), groups_of(world, "U")) == (["H"], [])
 
 
-def test_who_deletes_a_topic_or_a_group_forgets_its_offsets_only(world: World) -> None:
+def test_deleting_a_topic_or_a_group_deletes_only_its_offsets(world: World) -> None:
     """Deleting a topic deletes its offsets of all groups, deleting a group those of all topics; others stay."""
     names = [(group, topic) for group in ("G", "H", "I") for topic in ("T", "U", "V")]
     for group in ("G", "H", "I"):
@@ -121,7 +121,7 @@ def test_who_deletes_a_topic_or_a_group_forgets_its_offsets_only(world: World) -
     assert groups_of(world, "V") == ["G", "I"]
 
 
-def test_an_index_knows_what_was_added_and_not_taken_away() -> None:
+def test_the_name_index_returns_the_remaining_entries_in_order() -> None:
     """After any additions and removals an index returns the remaining entries by topic and group, in order."""
     draw = random.Random(5)
     index: TopicGroupIndex[tuple[str, str, int]] = TopicGroupIndex()

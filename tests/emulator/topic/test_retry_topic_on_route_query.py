@@ -34,7 +34,7 @@ def test_a_route_query_creates_the_retry_topic_on_all_masters() -> None:
         (True, "g"),
     ],
 )
-def test_other_route_queries_create_nothing(key: bool, topic: str) -> None:
+def test_a_route_query_without_the_key_or_for_another_name_creates_no_topic(key: bool, topic: str) -> None:
     """Without the key, or for another name than the retry topic of a legal group, no topic is created."""
     engine = engine_with(key=key)
     with pytest.raises(EngineError, match="No topic route info"):

@@ -15,7 +15,7 @@ def op(offset: int, *halves: int, tag: str = "d") -> Record:
     return decode(stored)
 
 
-def test_an_op_message_is_done_when_the_walk_has_passed_all_that_it_names() -> None:
+def test_an_op_message_is_done_when_the_round_has_passed_all_its_half_messages() -> None:
     """An op message is done once the round has passed all its half messages; later ones wait for it."""
     check_round = CheckRound(0, 10, 5)
     check_round.add_op_message(op(5, 10, 12))
@@ -29,7 +29,7 @@ def test_an_op_message_is_done_when_the_walk_has_passed_all_that_it_names() -> N
     assert (check_round.decided, check_round.open_ops) == ({}, {})
 
 
-def test_what_lies_before_the_committed_offset_is_done() -> None:
+def test_an_op_message_of_half_offsets_before_the_committed_one_is_done() -> None:
     """An op message with only half offsets before the committed one, or with another tag, is done at once."""
     check_round = CheckRound(0, 10, 5)
     check_round.add_op_message(op(5, 8, 9))
@@ -38,7 +38,7 @@ def test_what_lies_before_the_committed_offset_is_done() -> None:
     assert (check_round.op_end(), check_round.decided) == (7, {10: 7})
 
 
-def test_a_decision_is_told_once() -> None:
+def test_a_decision_of_an_op_message_is_returned_once() -> None:
     """A decision is returned once, and then its op message is done."""
     check_round = CheckRound(0, 10, 5)
     check_round.add_op_message(op(5, 10))

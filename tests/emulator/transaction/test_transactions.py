@@ -42,12 +42,12 @@ def producer(world: World, name: str = "p1", group: str = "PG") -> DirectChannel
     return channel
 
 
-def questions(channel: DirectChannel) -> list[CheckTransactionState]:
+def checks(channel: DirectChannel) -> list[CheckTransactionState]:
     return [effect for effect in channel.effects if isinstance(effect, CheckTransactionState)]
 
 
-def answer(world: World, question: CheckTransactionState, how: int) -> Result:
-    return world.engine.execute(
+def answer_check(world: World, question: CheckTransactionState, how: int) -> Result:
+    return world.engine.ask(
         world.broker,
         EndTransaction("PG", question.tran_state_table_offset, question.commit_log_offset, how, True, question.msg_id),
     )
@@ -56,7 +56,7 @@ def answer(world: World, question: CheckTransactionState, how: int) -> Result:
 # half messages and ends
 
 
-def test_a_half_message_is_not_visible(world: World) -> None:
+def test_a_half_message_is_stored_in_the_half_topic_only(world: World) -> None:
     """A half message is stored in the half topic, without transaction bits, with its real topic and queue."""
     sent = half(world, UNIQ_KEY="U", TAGS="x")
     (record,) = stored(world, HALF)
@@ -86,7 +86,7 @@ def with_flag(world: World, sys_flag: int, **properties: str) -> SendResult:
 
 
 @pytest.mark.parametrize("flag", [4, 12, 4 | 1])
-def test_the_system_flag_alone_makes_no_half_message(world: World, flag: int) -> None:
+def test_a_message_with_only_the_transaction_flag_is_in_no_queue(world: World, flag: int) -> None:
     """A message with only the transaction flag is in the log, but in no queue, takes no offset and is never checked."""
     channel = producer(world)
     world.topic("T")
@@ -100,12 +100,12 @@ def test_the_system_flag_alone_makes_no_half_message(world: World, flag: int) ->
     record = decode(in_log)
     assert (record.topic, record.sys_flag, record.queue_offset) == ("T", flag, 0)
     world.advance(60_000)
-    assert questions(channel) == []
+    assert checks(channel) == []
     assert world.send("T").queue_offset == 1
     assert len(stored(world, "T")) == 2
 
 
-def test_a_committed_flag_is_kept(world: World) -> None:
+def test_a_message_sent_with_a_committed_flag_is_stored_and_keeps_it(world: World) -> None:
     """A message whose flag says committed is stored like any other and keeps the flag."""
     with_flag(world, COMMIT)
     (record,) = stored(world, "T")
@@ -115,14 +115,14 @@ def test_a_committed_flag_is_kept(world: World) -> None:
 
 @pytest.mark.parametrize(("word", "is_half"), [("true", True), ("TRUE", True), ("yes", False), (" true", False)])
 @pytest.mark.parametrize("flag", [0, 4, 8, 12])
-def test_the_property_alone_makes_a_half_message(world: World, word: str, is_half: bool, flag: int) -> None:
+def test_tran_msg_true_alone_makes_a_half_message(world: World, word: str, is_half: bool, flag: int) -> None:
     """TRAN_MSG is parsed like a Java boolean and alone makes a half message; the sys flag does not matter."""
     with_flag(world, flag, TRAN_MSG=word)
     assert len(stored(world, HALF)) == is_half
     assert len(stored(world, "T")) == (not is_half and flag in (0, 8))
 
 
-def test_commit(world: World) -> None:
+def test_a_commit_stores_a_visible_copy_of_the_half_message(world: World) -> None:
     """A committed copy is in its queue at once, marked as committed, with the half message's offset and properties."""
     sent = half(world, b"body", TAGS="x")
     assert end(world, sent, COMMIT) == Done(None)
@@ -135,7 +135,7 @@ def test_commit(world: World) -> None:
     assert len(world.popped("T", expression="x")) == 1
 
 
-def test_rollback(world: World) -> None:
+def test_a_rollback_stores_no_message(world: World) -> None:
     """A rollback stores no message; the response carries upstream's default remark."""
     assert end(world, half(world), ROLLBACK) == Done("not set any response code")
     world.advance(120_000)
@@ -151,7 +151,7 @@ def test_a_second_commit_stores_a_second_copy(world: World, first: int) -> None:
     assert len(stored(world, "T", 1)) == (2 if first == COMMIT else 1)
 
 
-def test_unknown_gets_no_answer(world: World) -> None:
+def test_an_end_with_state_unknown_gets_no_response(world: World) -> None:
     """An end with state unknown gets no response and changes nothing."""
     assert end(world, half(world), 0) is NO_RESPONSE
     assert stored(world, "T", 1) == []
@@ -172,7 +172,9 @@ def refusal(world: World, operation: EndTransaction) -> tuple[ResponseCode, str 
     ],
 )
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_mismatches(world: World, change: dict[str, object], remark: str, how: int) -> None:
+def test_an_end_that_does_not_match_its_half_message_returns_system_error(
+    world: World, change: dict[str, object], remark: str, how: int
+) -> None:
     """An end whose producer group, half offset or log offset does not match returns SYSTEM_ERROR."""
     sent = half(world)
     operation = EndTransaction("PG", sent.queue_offset, sent.physical_offset, how, False, "")
@@ -183,7 +185,7 @@ def test_mismatches(world: World, change: dict[str, object], remark: str, how: i
 
 
 @pytest.mark.parametrize("how", [4, 1, -8])
-def test_other_states(world: World, how: int) -> None:
+def test_an_end_with_an_invalid_state_returns_system_error(world: World, how: int) -> None:
     """An end with any other state returns SYSTEM_ERROR."""
     sent = half(world)
     code, remark = refusal(world, EndTransaction("PG", sent.queue_offset, sent.physical_offset, how, False, ""))
@@ -192,7 +194,7 @@ def test_other_states(world: World, how: int) -> None:
     assert "commitOrRollback field wrong" in remark
 
 
-def test_half_messages_can_be_off() -> None:
+def test_with_reject_transaction_message_half_messages_are_rejected() -> None:
     """A broker with rejectTransactionMessage rejects half messages with NO_PERMISSION."""
     world = make_world(reject_transaction_message=True)
     with pytest.raises(EngineError) as caught:
@@ -202,7 +204,7 @@ def test_half_messages_can_be_off() -> None:
 
 
 @pytest.mark.parametrize(("after_ms", "late"), [(2200, False), (6000, False), (6001, True)])
-def test_ends_after_the_immunity(after_ms: int, late: bool) -> None:
+def test_an_end_after_the_immunity_and_timeout_is_rejected(after_ms: int, late: bool) -> None:
     """With an immunity of 1 s ends are accepted for 6 s (the usual timeout); a response to a check always is."""
     world = make_world()
     sent = half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="1")
@@ -220,7 +222,7 @@ def test_ends_after_the_immunity(after_ms: int, late: bool) -> None:
 # op messages
 
 
-def test_op_messages_are_batched(world: World) -> None:
+def test_ends_within_3_s_are_stored_as_one_op_message(world: World) -> None:
     """The ends of 3 s are stored as one op message: half offsets, each followed by a comma, tag d."""
     world.advance(100)
     for how in (COMMIT, ROLLBACK, COMMIT):
@@ -238,8 +240,7 @@ def test_op_messages_are_batched(world: World) -> None:
     assert (second.store_timestamp - first_flush) % 3000 == 0
 
 
-def test_a_large_batch_is_stored_at_once(world: World) -> None:
-    """An op message of more than 4096 characters is stored at once."""
+def test_an_op_message_of_more_than_4096_characters_is_stored_at_once(world: World) -> None:
     sent = [half(world) for _ in range(1200)]
     for one in sent:
         end(world, one, ROLLBACK)
@@ -254,15 +255,15 @@ def test_a_large_batch_is_stored_at_once(world: World) -> None:
 # transaction check
 
 
-def test_checks_and_the_end_of_patience(world: World) -> None:
+def test_an_open_half_message_is_checked_15_times_and_then_discarded(world: World) -> None:
     """A half message without an end is checked 15 times, once per interval, and then discarded."""
     channel = producer(world)
     half(world, b"t", UNIQ_KEY="U")
     asked_at = []
     for _ in range(60):
-        before = len(questions(channel))
+        before = len(checks(channel))
         world.advance(1000)
-        if len(questions(channel)) > before:
+        if len(checks(channel)) > before:
             asked_at.append(world.now_ms - START_MS)
     assert asked_at == [3000 * n for n in range(1, 16)]
     (given_up,) = stored(world, GAVE_UP)
@@ -276,32 +277,32 @@ def test_checks_and_the_end_of_patience(world: World) -> None:
     assert scheduled(world, "transaction check") == []
 
 
-def test_what_was_given_up_is_asked_for_again(world: World) -> None:
+def test_a_discarded_half_message_is_checked_again_when_resumed(world: World) -> None:
     """A discarded message is checked again from the start if an administrator resumes it; an unknown id is rejected."""
     world.broker.config.transaction_check_max = 2
     half(world)
     channel = producer(world)
     world.advance(15_000)
     [aside] = stored(world, GAVE_UP)
-    asked = len(questions(channel))
+    asked = len(checks(channel))
     id_ = offset_message_id(aside.store_host, aside.physical_offset)
     assert world.ask(Done, ResumeCheckHalfMessage(id_)) == Done()
     world.advance(6_000)
-    again = questions(channel)[asked:]
+    again = checks(channel)[asked:]
     assert decode(again[0].record).property_map()["TRANSACTION_CHECK_TIMES"] == "1"
-    answer(world, again[0], COMMIT)
+    answer_check(world, again[0], COMMIT)
     assert [record.body for record in stored(world, "T", 1)] == [b"t"]
     for nothing in (None, "7F00", offset_message_id(aside.store_host, aside.physical_offset + 1)):
         with pytest.raises(EngineError, match="Exception was thrown when putting message back"):
             world.engine.execute(world.broker, ResumeCheckHalfMessage(nothing))
 
 
-def test_the_question(world: World) -> None:
+def test_a_check_names_the_reappended_copy_and_has_the_real_topic(world: World) -> None:
     """A check names the half topic and the offsets of the re-appended copy; its record has the real topic."""
     channel = producer(world)
     half(world, b"body", UNIQ_KEY="U", WAIT="true")
     world.advance(3000)
-    (question,) = questions(channel)
+    (question,) = checks(channel)
     again = stored(world, HALF)[1]
     assert (question.topic, question.msg_id, question.transaction_id) == (HALF, "U", "U")
     assert question.tran_state_table_offset == again.queue_offset == 1
@@ -317,14 +318,14 @@ def test_the_question(world: World) -> None:
 
 
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_an_answer_ends_the_checks(world: World, how: int) -> None:
+def test_a_check_response_ends_the_checks_of_its_half_message(world: World, how: int) -> None:
     """After the response to a check no producer is asked again, all is consumed, and no timer is scheduled."""
     channel = producer(world)
     half(world)
     world.advance(3000)
-    answer(world, questions(channel)[0], how)
+    answer_check(world, checks(channel)[0], how)
     world.advance(60_000)
-    assert len(questions(channel)) == 1
+    assert len(checks(channel)) == 1
     assert len(stored(world, "T", 1)) == (how == COMMIT)
     assert stored(world, GAVE_UP) == []
     query = world.broker.offsets.query
@@ -333,8 +334,10 @@ def test_an_answer_ends_the_checks(world: World, how: int) -> None:
     assert scheduled(world, "transaction check") == scheduled(world, "transaction op") == []
 
 
-@pytest.mark.parametrize("immunity", [{}, {"CHECK_IMMUNITY_TIME_IN_SECONDS": "20"}], ids=["usual", "asked for"])
-def test_a_check_waits_for_room(world: World, immunity: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "immunity", [{}, {"CHECK_IMMUNITY_TIME_IN_SECONDS": "20"}], ids=["default immunity", "immunity of 20 s"]
+)
+def test_a_check_with_a_full_disk_waits_and_loses_no_half_message(world: World, immunity: dict[str, str]) -> None:
     """With a full disk a half message can neither be re-appended nor checked, but is not lost."""
     channel = producer(world)
     world.advance(58_000)
@@ -342,25 +345,24 @@ def test_a_check_waits_for_room(world: World, immunity: dict[str, str]) -> None:
     world.advance(1999)
     half(world, b"t", UNIQ_KEY="U", **immunity)
     world.advance(100_000)
-    assert questions(channel) == []
+    assert checks(channel) == []
     world.ask(Done, UpdateBrokerConfig({"diskUsedRatio": "0"}))
     world.engine.submit(world.broker, Heartbeat("p1", ["PG"], []), channel)
     world.advance(100_000)
-    assert {question.msg_id for question in questions(channel)} == {"U"}
+    assert {question.msg_id for question in checks(channel)} == {"U"}
 
 
-def test_ended_messages_are_not_checked(world: World) -> None:
-    """Of many half messages only those without an end are checked."""
+def test_only_half_messages_without_an_end_are_checked(world: World) -> None:
     channel = producer(world)
     for n in range(40):
         sent = half(world, b"%d" % n)
         if n % 10:
             end(world, sent, COMMIT if n % 2 else ROLLBACK)
     world.advance(9000)
-    assert {decode(question.record).body for question in questions(channel)} == {b"0", b"10", b"20", b"30"}
+    assert {decode(question.record).body for question in checks(channel)} == {b"0", b"10", b"20", b"30"}
 
 
-def test_the_first_check_comes_after_the_time_out() -> None:
+def test_the_first_check_comes_6_to_36_s_after_the_half_message() -> None:
     """With upstream's defaults the first check comes 6 to 36 s after the message, in a round of the 30 s period."""
     for sent_at in (0, 10_000, 23_999, 24_001, 29_999):
         world = make_world()
@@ -368,28 +370,28 @@ def test_the_first_check_comes_after_the_time_out() -> None:
         world.advance(sent_at)
         half(world)
         waited = 0
-        while not questions(channel):
+        while not checks(channel):
             world.advance(1)
             waited += 1
         assert 6000 <= waited <= 36_000
         assert (sent_at + waited) % 30_000 == 0
 
 
-def test_the_key_can_be_changed_while_running(world: World) -> None:
+def test_a_changed_check_interval_takes_effect_from_the_next_round_on(world: World) -> None:
     """A longer check interval takes effect from the next round on."""
     channel = producer(world)
     half(world)
     world.advance(3000)
     world.broker.config.transaction_check_interval = 10_000
     world.advance(3000)
-    assert len(questions(channel)) == 2
+    assert len(checks(channel)) == 2
     world.advance(9999)
-    assert len(questions(channel)) == 2
+    assert len(checks(channel)) == 2
     world.advance(1)
-    assert len(questions(channel)) == 3
+    assert len(checks(channel)) == 3
 
 
-def test_a_young_message_ends_the_round(world: World) -> None:
+def test_a_too_young_half_message_ends_the_check_round(world: World) -> None:
     """A half message that is too young ends the round; later messages wait for the next, even older ones."""
     channel = producer(world)
     world.advance(2500)
@@ -397,12 +399,12 @@ def test_a_young_message_ends_the_round(world: World) -> None:
     operation = SendMessage("PG", "T", 0, b"old", {"TRAN_MSG": "true", "PGROUP": "PG"}, ("10.0.0.1", 5000), START_MS)
     world.engine.execute(world.broker, operation)
     world.advance(500)
-    assert questions(channel) == []
+    assert checks(channel) == []
     world.advance(3000)
-    assert [decode(question.record).body for question in questions(channel)] == [b"young", b"old"]
+    assert [decode(question.record).body for question in checks(channel)] == [b"young", b"old"]
 
 
-def test_a_check_without_producer_counts(world: World) -> None:
+def test_a_check_without_a_connected_producer_counts(world: World) -> None:
     """Without a connected producer the message is re-appended all the same and discarded in the end."""
     half(world)
     world.advance(60_000)
@@ -410,16 +412,16 @@ def test_a_check_without_producer_counts(world: World) -> None:
     assert len(stored(world, GAVE_UP)) == 1
 
 
-def test_producers_of_the_group_are_asked_in_turn(world: World) -> None:
+def test_checks_alternate_between_the_producers_of_the_group(world: World) -> None:
     """Checks alternate between the producers of the message's own group; other producers get none."""
     first, second, other = producer(world, "p1"), producer(world, "p2"), producer(world, "p3", "OTHER")
     half(world)
     world.advance(30_000)
-    assert {len(questions(first)), len(questions(second))} == {5}
-    assert questions(other) == []
+    assert {len(checks(first)), len(checks(second))} == {5}
+    assert checks(other) == []
 
 
-def test_messages_born_in_the_future_are_checked(world: World) -> None:
+def test_a_half_message_born_in_the_future_is_checked(world: World) -> None:
     """A half message born in the future is checked, because its born time gives no immunity."""
     channel = producer(world)
     world.topic("T")
@@ -427,25 +429,24 @@ def test_messages_born_in_the_future_are_checked(world: World) -> None:
     operation = SendMessage("PG", "T", 0, b"t", {"TRAN_MSG": "true", "PGROUP": "PG"}, ("10.0.0.1", 5000), ahead)
     world.engine.execute(world.broker, operation)
     world.advance(3000)
-    assert len(questions(channel)) == 1
+    assert len(checks(channel)) == 1
 
 
-def test_messages_older_than_the_store_keeps_are_given_up(world: World) -> None:
-    """A half message older than fileReservedTime is discarded without a check."""
+def test_a_half_message_older_than_file_reserved_time_is_discarded_unchecked(world: World) -> None:
     channel = producer(world)
     world.topic("T")
     old = world.now_ms - 73 * 3_600_000
     operation = SendMessage("PG", "T", 0, b"t", {"TRAN_MSG": "true", "PGROUP": "PG"}, ("10.0.0.1", 5000), old)
     world.engine.execute(world.broker, operation)
     world.advance(3000)
-    assert questions(channel) == []
+    assert checks(channel) == []
     assert len(stored(world, GAVE_UP)) == 1
 
 
 # immunity
 
 
-def test_an_immune_message_is_put_off(world: World) -> None:
+def test_an_immune_half_message_is_reappended_until_its_immunity_is_over(world: World) -> None:
     """An immune message is re-appended each round with its first offset, and checked when its immunity is over."""
     channel = producer(world)
     half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="10")
@@ -453,34 +454,34 @@ def test_an_immune_message_is_put_off(world: World) -> None:
     records = stored(world, HALF)
     assert [record.property_map().get("TRAN_PREPARED_QUEUE_OFFSET") for record in records] == [None, "0", "0", "0"]
     assert [record.property_map().get("TRANSACTION_CHECK_TIMES") for record in records] == [None, "1", "2", "3"]
-    assert questions(channel) == []
+    assert checks(channel) == []
     world.advance(3000)
-    assert len(questions(channel)) == 1
+    assert len(checks(channel)) == 1
 
 
 @pytest.mark.parametrize(
     ("text", "asked_ms"),
     [("0", 1000), ("-5", 1000), ("2", 3000), ("9", 10_000), ("-1", 7000), ("soon", 7000), ("1.5", 7000), (" ", 7000)],
 )
-def test_what_an_immunity_says(text: str, asked_ms: int) -> None:
+def test_the_check_immunity_is_in_seconds_and_6_s_if_invalid(text: str, asked_ms: int) -> None:
     """The immunity is a number of seconds, even below the default; -1 and non-numbers mean the default of 6 s."""
     world = make_world(transaction_check_interval=1000)
     channel = producer(world)
     half(world, CHECK_IMMUNITY_TIME_IN_SECONDS=text)
     world.advance(asked_ms - 1)
-    assert questions(channel) == []
+    assert checks(channel) == []
     world.advance(1)
-    assert len(questions(channel)) == 1
+    assert len(checks(channel)) == 1
 
 
-def test_an_immune_message_without_end_is_given_up_too(world: World) -> None:
+def test_an_immune_half_message_without_end_is_discarded_in_the_end(world: World) -> None:
     """Each re-append of an immune message counts as a check, so it is discarded in the end."""
     half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
     world.advance(48_000)
     assert len(stored(world, GAVE_UP)) == 1
 
 
-def test_an_immune_message_that_ends_between_two_rounds(world: World) -> None:
+def test_an_immune_half_message_ended_before_its_next_round_is_skipped(world: World) -> None:
     """An immune message whose op message is stored before its next round is skipped."""
     world.advance(3100)
     sent = half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
@@ -490,7 +491,7 @@ def test_an_immune_message_that_ends_between_two_rounds(world: World) -> None:
     assert stored(world, GAVE_UP) == []
 
 
-def test_an_end_noted_after_the_message_was_put_off_is_overlooked() -> None:
+def test_an_end_stored_after_a_reappend_does_not_stop_later_reappends() -> None:
     """An immune message that is committed after a re-append is re-appended until it is discarded, as upstream."""
     world = make_world(transaction_check_interval=3000, transaction_time_out=1000, transaction_op_batch_interval=5000)
     sent = half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
@@ -500,7 +501,7 @@ def test_an_end_noted_after_the_message_was_put_off_is_overlooked() -> None:
     assert len(stored(world, GAVE_UP)) == 1
 
 
-def test_a_timed_half_message_loses_its_topic(world: World) -> None:
+def test_a_half_message_with_a_timer_loses_its_real_topic(world: World) -> None:
     """A half message with a timer loses its real topic and is discarded in the end, as upstream."""
     half(world, b"timed", TIMER_DELAY_SEC="2")
     assert stored(world, HALF) == []
@@ -510,7 +511,7 @@ def test_a_timed_half_message_loses_its_topic(world: World) -> None:
     assert stored_bodies(world, GAVE_UP) == [b"timed"]
 
 
-def test_what_the_store_dropped_is_passed() -> None:
+def test_the_check_skips_half_messages_deleted_by_the_store() -> None:
     """When the store has deleted half messages, the position moves to the first stored one."""
     world = make_world(
         store_max_bytes=1 << 20,
@@ -527,10 +528,10 @@ def test_what_the_store_dropped_is_passed() -> None:
     half(world, b"held")
     assert world.broker.store.min_offset(HALF, 0) == 1
     world.advance(3000)
-    assert [decode(question.record).body for question in questions(channel)] == [b"held"]
+    assert [decode(question.record).body for question in checks(channel)] == [b"held"]
 
 
-def test_a_round_pauses_when_op_messages_were_deleted() -> None:
+def test_a_check_round_continues_after_1_s_if_op_messages_were_deleted() -> None:
     """A round that waits for space continues one second after it finds that op messages were deleted.
 
     It had read 32 of 40 op messages before.
@@ -567,12 +568,12 @@ def test_a_round_pauses_when_op_messages_were_deleted() -> None:
     world.advance(100)
     assert world.broker.offsets.query("CID_RMQ_SYS_TRANS", OPS, 0) == 40
     world.advance(999)
-    assert questions(channel) == []
+    assert checks(channel) == []
     world.advance(1)
-    assert [decode(question.record).body for question in questions(channel)] == [b"open"]
+    assert [decode(question.record).body for question in checks(channel)] == [b"open"]
 
 
-def test_one_round_reads_as_many_op_messages_as_it_needs() -> None:
+def test_one_check_round_reads_as_many_op_messages_as_it_needs() -> None:
     """One round reads 70 op messages with three reads, and checks the open message behind them."""
     world = make_world(transaction_check_interval=30_000, transaction_time_out=1000, transaction_op_batch_interval=1)
     channel = producer(world)
@@ -581,4 +582,4 @@ def test_one_round_reads_as_many_op_messages_as_it_needs() -> None:
         world.advance(10)
     half(world, b"open")
     world.advance(32_000)
-    assert [decode(question.record).body for question in questions(channel)] == [b"open"]
+    assert [decode(question.record).body for question in checks(channel)] == [b"open"]

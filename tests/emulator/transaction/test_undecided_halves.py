@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.operations.send import EndTransaction
 COMMIT = 8
 
 
-def test_a_half_message_that_was_put_back_is_undecided_once() -> None:
+def test_a_reappended_half_message_is_undecided_once() -> None:
     """Of several copies of a half message the newest counts; an end that names the first decides all of them."""
     world = make_world(transaction_check_interval=3000, transaction_time_out=1000)
     world.topic("T")
