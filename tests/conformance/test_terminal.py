@@ -18,7 +18,7 @@ class Screen(io.StringIO):
         return True
 
 
-def test_a_log_counts_in_fifties() -> None:
+def test_a_log_shows_a_count_every_50_outcomes() -> None:
     """A log shows a count every fifty outcomes; the last count is in the table."""
     log = io.StringIO()
     terminal = Terminal(log, 100)
@@ -27,7 +27,7 @@ def test_a_log_counts_in_fifties() -> None:
     assert log.getvalue() == "... 50 of 100\n"
 
 
-def test_what_was_not_expected_is_shown_at_once() -> None:
+def test_an_unexpected_outcome_is_shown_at_once() -> None:
     """An unexpected outcome is shown at once, with target, id, time and the differing lines."""
     log = io.StringIO()
     Terminal(log, 2).show(BAD)
@@ -36,7 +36,7 @@ def test_what_was_not_expected_is_shown_at_once() -> None:
     assert rest == ["    - sent: 0", "    + sent: 1"]
 
 
-def test_a_screen_has_one_line_that_moves() -> None:
+def test_a_terminal_has_one_progress_line_that_is_overwritten() -> None:
     """A terminal has one progress line that is overwritten; lasting lines are printed above it."""
     screen = Screen()
     terminal = Terminal(screen, 3)
@@ -50,7 +50,7 @@ def test_a_screen_has_one_line_that_moves() -> None:
     assert not [line for line in kept if " of 3" in line]
 
 
-def test_several_targets_are_counted_each() -> None:
+def test_outcomes_are_counted_per_target() -> None:
     """Outcomes are counted per target in the order of the command line, including targets without any.
 
     An early end is reported and is not a success.
