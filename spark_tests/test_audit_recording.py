@@ -90,7 +90,7 @@ def verdicts(emulator: Emulator) -> dict[str, set[str]]:
     return {str(each.key): set(each.verdicts) for each in audit_events(told(emulator)).accounts}
 
 
-def test_a_message_that_is_popped_fails_and_comes_again_is_recovered(rocketmq: Emulator, clients: Clients) -> None:
+def test_a_popped_and_redelivered_message_is_recovered(rocketmq: Emulator, clients: Clients) -> None:
     """A message that is popped, redelivered by the retry topic and acknowledged keeps its identity: it is recovered."""
     sent = rocketmq.topic("orders").send(b"tea", tag="tea", keys=["k"], message_group="table")
     clients.pop()
@@ -106,7 +106,9 @@ def test_a_message_that_is_popped_fails_and_comes_again_is_recovered(rocketmq: E
     assert (delivered.invisible_ms, delivered.tags, delivered.keys) == (INVISIBLE_MS, "tea", "k")
 
 
-def test_many_messages_are_acknowledged_at_once_and_hidden_one_by_one(rocketmq: Emulator, clients: Clients) -> None:
+def test_batch_acknowledgements_and_changed_invisible_durations_are_recorded(
+    rocketmq: Emulator, clients: Clients
+) -> None:
     """A batch acknowledgement names its messages by bits, and a changed invisible duration is recorded."""
     ids = [rocketmq.topic("orders").send(b"tea", keys=[f"k{number}"]).message_id for number in range(3)]
     handles = clients.pop()
@@ -118,7 +120,7 @@ def test_many_messages_are_acknowledged_at_once_and_hidden_one_by_one(rocketmq: 
     assert verdicts(rocketmq) == {"k0": set(), "k1": {"pending"}, "k2": set()}
 
 
-def test_a_committed_offset_acknowledges_what_was_pulled_but_not_what_was_sent_back(
+def test_a_committed_offset_acknowledges_pulled_messages_except_sent_back_ones(
     rocketmq: Emulator, clients: Clients
 ) -> None:
     """A message that was sent back is redelivered from the retry topic, or finally becomes a dead letter."""
@@ -142,7 +144,7 @@ def test_a_committed_offset_acknowledges_what_was_pulled_but_not_what_was_sent_b
     assert verdicts(rocketmq) == {"k0": set(), "k1": {"recovered"}, "k2": {"dead"}, "k3": set()}
 
 
-def test_transactions_are_told_by_what_became_of_them(rocketmq: Emulator, clients: Clients) -> None:
+def test_only_committed_transactions_must_reach_a_group(rocketmq: Emulator, clients: Clients) -> None:
     """Committed messages must reach a group; rolled back and open ones need not."""
     rocketmq.topic("paid", type="TRANSACTION", queues=1)
     clients.pop("paid")
@@ -169,7 +171,7 @@ def test_transactions_are_told_by_what_became_of_them(rocketmq: Emulator, client
 
 
 @pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"], config={"recallMessageEnable": True})
-def test_delayed_messages_are_owed_from_their_time_on(rocketmq: Emulator, clients: Clients) -> None:
+def test_a_delayed_message_is_pending_until_its_time_and_lost_afterwards(rocketmq: Emulator, clients: Clients) -> None:
     """A delayed message is stored once, pending until its time and lost afterwards, and has no verdict if recalled."""
     later = rocketmq.topic("later", type="DELAY", queues=1)
     clients.pop("later")
@@ -193,7 +195,7 @@ def test_delayed_messages_are_owed_from_their_time_on(rocketmq: Emulator, client
     ]
 
 
-def test_filters_and_beginnings_say_what_a_group_is_owed(rocketmq: Emulator, clients: Clients) -> None:
+def test_filters_and_first_offsets_determine_the_messages_of_a_group(rocketmq: Emulator, clients: Clients) -> None:
     """Tags, SQL92, first pulled offsets and pops from the end determine a group's messages."""
     orders = rocketmq.topic("orders")
     orders.send(b"old", keys=["old"], tag="tea", properties={"size": "1"})
@@ -219,7 +221,9 @@ def test_readers_and_broadcasting_groups_are_left_out(rocketmq: Emulator, client
     assert {event.group for event in told(rocketmq)} == {None}
 
 
-def test_a_dead_letter_queue_is_a_topic_for_those_who_consume_it(rocketmq: Emulator, clients: Clients) -> None:
+def test_a_group_that_consumes_a_dead_letter_queue_has_messages_of_its_own(
+    rocketmq: Emulator, clients: Clients
+) -> None:
     """The group that gave up a message has a dead letter; a group that consumes the queue has a message of its own."""
     sent = rocketmq.topic("orders").send(b"tea", keys=["k"])
     clients.pull(0)
@@ -232,7 +236,7 @@ def test_a_dead_letter_queue_is_a_topic_for_those_who_consume_it(rocketmq: Emula
     assert found == {("orders", "shop"): {"dead"}, ("%DLQ%shop", "undertaker"): set()}
 
 
-def test_a_crash_that_takes_an_acknowledged_send_with_it_is_a_loss(rocketmq: Emulator, clients: Clients) -> None:
+def test_an_acknowledged_send_that_a_crash_deletes_is_a_loss(rocketmq: Emulator, clients: Clients) -> None:
     """A send that was acknowledged but lost in a crash is a loss, even if another message has its offset afterwards."""
     clients.pop()
     rocketmq.topic("orders").send(b"tea", keys=["gone"])
@@ -245,7 +249,7 @@ def test_a_crash_that_takes_an_acknowledged_send_with_it_is_a_loss(rocketmq: Emu
 
 
 @pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"], config={"journalMaxEntries": 5})
-def test_a_journal_with_gaps_is_refused(rocketmq: Emulator) -> None:
+def test_a_journal_with_dropped_lines_is_refused(rocketmq: Emulator) -> None:
     """A journal with dropped lines is rejected, because their content is unknown."""
     for _ in range(9):
         rocketmq.topic("orders").send(b"tea")
@@ -255,13 +259,12 @@ def test_a_journal_with_gaps_is_refused(rocketmq: Emulator) -> None:
         read_emulator(rocketmq.control)
 
 
-def test_an_address_where_no_emulator_is_is_refused() -> None:
-    """An address without an emulator is rejected with an error that names it."""
+def test_an_address_without_an_emulator_is_refused() -> None:
     with pytest.raises(JournalError, match=r"http://127\.0\.0\.1:1 is no control port of an emulator"):
         read_emulator("http://127.0.0.1:1")
 
 
-def test_events_of_an_emulator_are_lines_of_a_journal(rocketmq: Emulator) -> None:
+def test_each_event_of_an_emulator_is_a_journal_line_with_a_seq(rocketmq: Emulator) -> None:
     """Each event of an emulator is a journal line with a gapless `seq`."""
     rocketmq.topic("orders").send(b"tea")
     assert [json.loads(event.line())["seq"] for event in told(rocketmq)] == [0]

@@ -53,7 +53,7 @@ def running(command: str, log: Path) -> Iterator[Callable[[Callable[[], bool]], 
         process.wait()
 
 
-def test_both_pipelines_run_as_their_pages_say(tmp_path: Path) -> None:
+def test_both_pipelines_run_with_the_commands_of_their_page(tmp_path: Path) -> None:
     """Both pipelines run with the commands of their page; the README starts the word count with the same command."""
     [serve] = lines(EXAMPLES / "README.md", "rocketmq-emulator --topic")
     commands = lines(EXAMPLES / "README.md", "python -m pipelines.")

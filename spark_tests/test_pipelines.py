@@ -26,7 +26,7 @@ def numbered(low: int, high: int) -> list[bytes]:
 
 
 @pytest.mark.recovery
-def test_consumers_that_come_and_go_do_not_disturb_a_stream(spark_rocketmq: SparkRocketMQ) -> None:
+def test_consumers_that_join_and_leave_do_not_disturb_a_stream(spark_rocketmq: SparkRocketMQ) -> None:
     """Consumers that join and leave the stream's group, and rebalance between batches, do not disturb the stream."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=QUEUES)

@@ -49,7 +49,7 @@ def stored_flags(emulator: Emulator, topic: str) -> list[int]:
 
 @pytest.mark.parametrize("window", ["1", "8", "64"])
 @pytest.mark.parametrize("batch", ["1", "7", "32"])
-def test_all_arrive_once(rocketmq: Emulator, window: str, batch: str) -> None:
+def test_all_messages_arrive_once_with_any_window_and_batch_size(rocketmq: Emulator, window: str, batch: str) -> None:
     """All messages arrive once with any window and batch size, and the counts match those of the queues."""
     topic = rocketmq.topic("orders", queues=4)
 
@@ -91,7 +91,7 @@ def test_a_row_goes_to_the_queue_of_its_broker(rocketmq: Emulator) -> None:
 
 
 @pytest.mark.parametrize("batch", ["1", "5"])
-def test_queues_that_rows_chose_keep_their_order(rocketmq: Emulator, batch: str) -> None:
+def test_queues_selected_by_rows_keep_their_order(rocketmq: Emulator, batch: str) -> None:
     """Queues selected by number or key keep their order, even if delayed messages are between the others."""
     topic = rocketmq.topic("orders", queues=3)
     messages = [message(b"n%d" % at, lane=at % 3, ordered=True) for at in range(60)]
@@ -108,7 +108,7 @@ def test_queues_that_rows_chose_keep_their_order(rocketmq: Emulator, batch: str)
     assert len({each.queue_id for each in keyed}) == 1
 
 
-def test_delayed_messages_go_alone(rocketmq: Emulator) -> None:
+def test_delayed_messages_are_not_sent_in_batches(rocketmq: Emulator) -> None:
     """Delayed messages are sent alone, because a broker rejects them in a batch."""
     topic = rocketmq.topic("orders", queues=1)
 
@@ -130,7 +130,7 @@ def test_large_bodies_do_not_share_a_request(rocketmq: Emulator) -> None:
 
 
 @pytest.mark.recovery
-def test_a_broker_that_restarts_gets_what_it_did_not_acknowledge(rocketmq: Emulator) -> None:
+def test_messages_not_acknowledged_before_a_restart_are_sent_again(rocketmq: Emulator) -> None:
     """Messages not acknowledged before a restart are sent again; some arrive twice, and none is lost."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "20", "sendWindow": "16"})
@@ -145,7 +145,7 @@ def test_a_broker_that_restarts_gets_what_it_did_not_acknowledge(rocketmq: Emula
 
 
 @pytest.mark.recovery
-def test_what_was_stored_without_its_acknowledgement_is_sent_again(rocketmq: Emulator) -> None:
+def test_messages_whose_responses_are_lost_are_sent_again(rocketmq: Emulator) -> None:
     """Messages whose responses are lost with the connection are sent again; at most those in flight arrive twice."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "20", "sendWindow": "16"})
@@ -166,7 +166,7 @@ def test_what_was_stored_without_its_acknowledgement_is_sent_again(rocketmq: Emu
 
 
 @pytest.mark.rocketmq(brokers=2)
-def test_another_broker_takes_what_one_refuses(rocketmq: Emulator) -> None:
+def test_a_row_without_a_queue_goes_to_another_broker_if_one_refuses_it(rocketmq: Emulator) -> None:
     """A row without a selected queue goes to the next broker if one no longer knows the topic."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "1"})
@@ -182,7 +182,7 @@ def test_another_broker_takes_what_one_refuses(rocketmq: Emulator) -> None:
     assert {b"%d" % at for at in range(20, 40)} <= {each.body for each in topic.messages}
 
 
-def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
+def test_a_send_to_a_stopped_broker_names_it_after_all_retries(rocketmq: Emulator) -> None:
     """A send to a stopped broker raises an error that names it, after all retries."""
     rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "1", "sendRetries": "1"})
@@ -210,8 +210,9 @@ def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
         ),
     ],
 )
-def test_what_cannot_be_sent_is_named(rocketmq: Emulator, made: Outgoing, error: type[Exception], said: str) -> None:
-    """A message that cannot be sent raises an error with topic, queue and the broker's reason."""
+def test_a_message_that_cannot_be_sent_fails_with_topic_queue_and_reason(
+    rocketmq: Emulator, made: Outgoing, error: type[Exception], said: str
+) -> None:
     rocketmq.topic("orders", queues=2)
 
     with pytest.raises(error, match=said):
@@ -219,7 +220,7 @@ def test_what_cannot_be_sent_is_named(rocketmq: Emulator, made: Outgoing, error:
 
 
 @pytest.mark.rocketmq(config={"maxMessageSize": 1000})
-def test_a_message_that_no_try_would_help_is_refused_at_once(rocketmq: Emulator) -> None:
+def test_a_message_that_the_broker_rejects_permanently_fails_at_once(rocketmq: Emulator) -> None:
     """A message that the broker rejects permanently fails at once, with the broker's reason."""
     rocketmq.topic("orders", queues=2)
 
@@ -227,7 +228,7 @@ def test_a_message_that_no_try_would_help_is_refused_at_once(rocketmq: Emulator)
         send(rocketmq, [message(b"x" * 2000)])
 
 
-def test_a_row_that_cannot_go_anywhere_keeps_its_batch_back(rocketmq: Emulator) -> None:
+def test_a_row_with_an_invalid_queue_fails_its_whole_batch(rocketmq: Emulator) -> None:
     """A row with an invalid queue fails its whole batch, because queues are selected before anything is sent."""
     topic = rocketmq.topic("orders", queues=2)
 

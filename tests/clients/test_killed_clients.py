@@ -45,7 +45,7 @@ def until_members(emulator: Emulator, count: int) -> None:
 
 
 @pytest.mark.parametrize("sdk", ["java-remoting", "java-remoting-4.9", "go-remoting", "cpp"])
-def test_another_takes_the_queues_of_a_consumer_that_was_killed(sdk: str) -> None:
+def test_the_queues_of_a_killed_consumer_are_assigned_to_another(sdk: str) -> None:
     """When a consumer is killed, the broker detects the closed connection and notifies the group, which rebalances."""
     with Emulator(topics=["orders:NORMAL:2"]) as emulator:
         emulator.group("billing")
@@ -67,7 +67,7 @@ def test_another_takes_the_queues_of_a_consumer_that_was_killed(sdk: str) -> Non
 
 
 @pytest.mark.parametrize(("sdk", "mode"), [("java-remoting", "orderly"), ("go-remoting", "concurrent")])
-def test_another_takes_the_queues_of_a_consumer_that_hangs(sdk: str, mode: str) -> None:
+def test_the_queues_of_an_expired_hanging_consumer_are_assigned_to_another(sdk: str, mode: str) -> None:
     """A consumer in a suspended process keeps its connection.
 
     Expired, it loses queues and locks without 130 s of waiting.
@@ -102,7 +102,7 @@ def test_another_takes_the_queues_of_a_consumer_that_hangs(sdk: str, mode: str) 
 
 
 @pytest.mark.parametrize("sdk", ["java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust"])
-def test_what_a_consumer_was_given_that_was_killed_comes_to_another(sdk: str) -> None:
+def test_messages_of_a_killed_consumer_are_redelivered_to_another(sdk: str) -> None:
     """Messages received by a killed consumer are redelivered to another one when their invisible duration ends."""
     with Emulator(time="frozen", topics=["orders:NORMAL:1"]) as emulator:
         emulator.group("billing")

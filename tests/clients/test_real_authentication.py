@@ -42,7 +42,7 @@ def real() -> Iterator[ApacheBroker]:
         yield broker
 
 
-def test_who_has_the_right_keys_is_served(real: ApacheBroker) -> None:
+def test_sdks_with_the_right_keys_have_the_recorded_outcomes(real: ApacheBroker) -> None:
     """Scenarios of SDKs of both protocols have the recorded outcomes with the keys of the target."""
     keys = f"access_key={USER.access_key},secret_key={USER.secret_key}"
     target = f"namesrv={real.namesrv},endpoint={real.endpoint},{keys}"
@@ -53,7 +53,7 @@ def test_who_has_the_right_keys_is_served(real: ApacheBroker) -> None:
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_who_has_others_hears_why_not(real: ApacheBroker, wrong: str) -> None:
+def test_broker_and_proxy_reject_wrong_keys_with_code_and_text(real: ApacheBroker, wrong: str) -> None:
     """Broker and proxy reject a request with wrong keys by upstream's code and text."""
     keys, text = WRONG[wrong]
     place = AddressPlace(Access(real.namesrv, real.endpoint, credentials=keys))

@@ -54,7 +54,7 @@ def keys_of(t: Remoting) -> dict[str, str]:
     return dict(line.partition("=")[::2] for line in lines)
 
 
-def test_the_real_broker_does_what_is_recorded(real: ApacheTarget) -> None:
+def test_a_real_broker_has_the_recorded_outcomes(real: ApacheTarget) -> None:
     """A real broker at an address has the recorded outcomes of a few cases."""
     with real.lend({}) as place:
         words = ["run", "--target", at_address(place), "-k", FEW]
@@ -80,7 +80,7 @@ def test_a_restarted_broker_keeps_its_messages(real: ApacheTarget) -> None:
         assert other.broker.pids == beside
 
 
-def test_a_broker_at_an_address_that_is_killed_ends_the_run(real: ApacheTarget) -> None:
+def test_a_killed_broker_at_an_address_ends_the_run(real: ApacheTarget) -> None:
     """A killed broker ends the run: earlier outcomes are kept, no other case starts, and the reason is reported."""
     cases = [each for each in all_cases() if each.noun == "errors"]
     with real.lend({"popPollingSize": "7"}) as place:
@@ -99,7 +99,7 @@ def test_a_broker_at_an_address_that_is_killed_ends_the_run(real: ApacheTarget) 
     assert run.problem.startswith(f"TargetError: endpoint={place.access.endpoint} cannot be reached")
 
 
-def test_a_broker_has_the_keys_of_its_target_and_is_gone_afterwards() -> None:
+def test_a_broker_has_the_keys_of_its_target_and_is_removed_afterwards() -> None:
     """A broker has the keys of its target and listens on loopback; its processes and home are removed afterwards."""
     with choose("apache:5.3.3,popPollingSize=9") as target:
         with target.lend({}) as place, Remoting(place, f"keys{time.time_ns():x}") as t:
@@ -120,7 +120,7 @@ def test_a_broker_has_the_keys_of_its_target_and_is_gone_afterwards() -> None:
     assert not home.exists()
 
 
-def test_a_broker_that_does_not_start_says_why(real: ApacheTarget) -> None:
+def test_a_broker_that_does_not_start_raises_target_error_with_its_log(real: ApacheTarget) -> None:
     """A broker that does not start raises an error with the end of its log."""
     settings = {"messageDelayLevel": "nonsense", "storePathRootDir": "/proc/nowhere"}
     with (
@@ -132,7 +132,7 @@ def test_a_broker_that_does_not_start_says_why(real: ApacheTarget) -> None:
 
 
 @pytest.mark.parametrize("levels", ["1x", "1s  5s", "9223372036854775808s"])
-def test_a_broker_does_not_start_with_levels_that_cannot_be_read(real: ApacheTarget, levels: str) -> None:
+def test_a_broker_does_not_start_with_unparsable_delay_levels(real: ApacheTarget, levels: str) -> None:
     """Like the emulator, a real broker does not start with unparsable delay levels.
 
     These have an unknown unit, a double blank, or a number above 64 bits.
@@ -147,7 +147,9 @@ def test_a_broker_does_not_start_with_levels_that_cannot_be_read(real: ApacheTar
 @pytest.mark.parametrize(
     "signals", [[signal.SIGINT], [signal.SIGTERM, signal.SIGTERM]], ids=["Ctrl-C", "SIGTERM twice"]
 )
-def test_a_run_that_is_interrupted_early_leaves_no_broker_behind(tmp_path: Path, signals: list[signal.Signals]) -> None:
+def test_a_run_interrupted_while_its_broker_starts_leaves_no_process_or_folder(
+    tmp_path: Path, signals: list[signal.Signals]
+) -> None:
     """A run that is interrupted while its broker starts leaves neither processes nor folders.
 
     A build server may send SIGTERM twice.
@@ -159,7 +161,7 @@ def test_a_run_that_is_interrupted_early_leaves_no_broker_behind(tmp_path: Path,
     assert (left.processes, left.folders) == ([], [])
 
 
-def test_a_run_that_is_interrupted_in_its_midst_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_run_interrupted_in_its_midst_leaves_nothing_and_keeps_its_outcomes(tmp_path: Path) -> None:
     """A run that is interrupted with two brokers and an SDK at work leaves nothing behind and keeps its outcomes.
 
     None of the outcomes is an error caused by the interruption.
@@ -181,7 +183,7 @@ def test_a_run_that_is_interrupted_in_its_midst_leaves_nothing_behind(tmp_path: 
     assert (left.processes, left.folders) == ([], [])
 
 
-def test_jars_are_fetched_by_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_build_apache_downloads_the_jars_of_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     """`build --apache` downloads the jars of the lock file into the cache."""
     assert main(["build", "--sdk", "python", "--apache", "5.3.3"]) == 0
     [_, line] = capsys.readouterr().out.splitlines()

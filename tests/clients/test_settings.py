@@ -36,7 +36,7 @@ def attempts_of(driver: Driver, content: bytes) -> int:
 
 
 @pytest.mark.parametrize("sdk", TAKING)
-def test_a_consumer_in_order_gives_up_after_as_many_attempts_as_its_group_has_now(sdk: str) -> None:
+def test_a_running_orderly_consumer_applies_the_changed_retries_of_its_group(sdk: str) -> None:
     """A running consumer applies a lower number of retries after an administrator has changed its group."""
     with (
         Emulator(topics=["orders:FIFO:1"], config=AGAIN) as emulator,

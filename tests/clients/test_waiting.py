@@ -172,7 +172,7 @@ def _retry_until_dead(client: Client, text: str = "bad") -> tuple[int, float, ti
 
 
 @through(*SDKS)
-def test_a_message_is_retried_sixteen_times_and_dies(client: Client) -> None:
+def test_a_failing_message_becomes_a_dead_letter_after_sixteen_retries(client: Client) -> None:
     """A message that always fails is delivered seventeen times and becomes a dead letter.
 
     With remoting SDKs that takes 4 h 45 min 40 s of the broker's time.
@@ -184,7 +184,7 @@ def test_a_message_is_retried_sixteen_times_and_dies(client: Client) -> None:
 
 
 @through(*REMOTING, "java-remoting-4.9", "cpp")
-def test_a_delay_level_of_two_hours(client: Client) -> None:
+def test_delay_level_18_delivers_after_two_hours(client: Client) -> None:
     """A message of delay level 18 is delivered after two hours of the emulator's time, and not before."""
     topic, group = client.topic("DELAY"), client.group()
     consumer = client.push(topic, group)
@@ -198,7 +198,7 @@ def test_a_delay_level_of_two_hours(client: Client) -> None:
 
 
 @through(*SDKS, *OLDER)
-def test_a_timer_of_twenty_three_hours(client: Client) -> None:
+def test_a_timer_message_of_23_hours_is_delivered_then(client: Client) -> None:
     """A message with a delivery time in 23 hours is delivered then, and is listed as scheduled until then."""
     topic = client.topic("DELAY")
     before = client.emulator.clock.now
@@ -211,7 +211,7 @@ def test_a_timer_of_twenty_three_hours(client: Client) -> None:
 
 
 @through(*SDKS, *OLDER)
-def test_a_timer_of_forty_days_is_refused(client: Client) -> None:
+def test_a_timer_message_of_forty_days_is_refused(client: Client) -> None:
     """A send with a delivery time in forty days fails, and nothing is stored."""
     topic = client.topic("DELAY")
     with pytest.raises(DriverError) as refused:
@@ -229,7 +229,7 @@ def test_a_timer_of_forty_days_is_refused(client: Client) -> None:
 
 
 @through(*RECALLING)
-def test_a_recalled_message_never_comes(client: Client) -> None:
+def test_a_recalled_message_is_not_delivered(client: Client) -> None:
     """Of two messages with one delivery time, the recalled one is not delivered."""
     topic = client.topic("DELAY")
     at = client.clock_ms + 2 * HOUR_MS
@@ -261,7 +261,7 @@ def _checks(client: Client, topic: str, count: int) -> list[str]:
 
 
 @through(*SDKS)
-def test_a_committed_transaction_and_one_rolled_back(client: Client) -> None:
+def test_a_committed_transaction_is_delivered_and_a_rolled_back_one_is_not(client: Client) -> None:
     """A committed transaction is delivered, a rolled back one is not, and neither is checked."""
     committed = _transaction(client, "COMMIT", "UNKNOWN")
     dropped = _transaction(client, "ROLLBACK", "UNKNOWN")
@@ -272,7 +272,7 @@ def test_a_committed_transaction_and_one_rolled_back(client: Client) -> None:
 
 
 @through(*SDKS)
-def test_a_transaction_that_is_decided_by_the_first_check(client: Client) -> None:
+def test_the_first_check_commits_a_transaction_that_was_left_unknown(client: Client) -> None:
     """A transaction that the producer left unknown is checked, and the answer commits it once.
 
     A slow producer of Java gRPC is checked again, because producers that leave a transaction unknown do not respond at
@@ -285,7 +285,7 @@ def test_a_transaction_that_is_decided_by_the_first_check(client: Client) -> Non
 
 
 @through(*SDKS)
-def test_a_transaction_that_is_decided_by_the_fifteenth_check(client: Client) -> None:
+def test_the_fifteenth_check_commits_a_transaction(client: Client) -> None:
     """A transaction that stays unknown for fourteen checks is committed by the fifteenth, which is the last."""
     topic = _transaction(client, "UNKNOWN", [*["UNKNOWN"] * 14, "COMMIT"])
     client.emulator.clock.advance_until(lambda: client.emulator.messages(topic), limit="1h", wait=WAIT)
@@ -293,7 +293,7 @@ def test_a_transaction_that_is_decided_by_the_fifteenth_check(client: Client) ->
 
 
 @through(*SDKS)
-def test_a_transaction_that_nobody_decides(client: Client) -> None:
+def test_an_unknown_transaction_is_discarded_after_fifteen_checks(client: Client) -> None:
     """A transaction that stays unknown is discarded after fifteen checks and is never delivered."""
     topic = _transaction(client, "UNKNOWN", "UNKNOWN")
 
@@ -311,7 +311,7 @@ def test_a_transaction_that_nobody_decides(client: Client) -> None:
 
 @pytest.mark.alone
 @through(*SDKS)
-def test_sixteen_retries_are_quick(client: Client, tell_figure: Callable[[str], None]) -> None:
+def test_sixteen_retries_take_less_than_two_seconds(client: Client, tell_figure: Callable[[str], None]) -> None:
     """Sixteen retries take less than a second with Java's push consumer, and less than two with others.
 
     The best of three counts, because a JVM is slow at first.
@@ -361,7 +361,7 @@ def _pop(client: Client, topic: str, **script: object) -> str:
 
 
 @through("java-remoting")
-def test_a_popping_consumer_fails_a_message_three_times(client: Client) -> None:
+def test_a_popping_consumer_retries_a_message_after_10_s_30_s_and_a_minute(client: Client) -> None:
     """A popping consumer retries a message after 10 s, 30 s and a minute of the broker's time, and the clock jumps."""
     topic = client.topic()
     consumer = _pop(client, topic, fail={"bad": 3})
@@ -374,7 +374,7 @@ def test_a_popping_consumer_fails_a_message_three_times(client: Client) -> None:
 
 
 @pytest.mark.parametrize("sdk", PUSHING)
-def test_no_sdk_hangs_while_the_time_stands_still(sdk: str) -> None:
+def test_with_a_frozen_clock_long_polls_of_push_consumers_end_and_start_again(sdk: str) -> None:
     """With a frozen clock, long polls of push consumers end and start again, and a message sent then is received."""
     with Emulator(time="frozen", topics=["still:NORMAL:1"]) as emulator:
         addresses = Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)
@@ -401,7 +401,7 @@ def test_no_sdk_hangs_while_the_time_stands_still(sdk: str) -> None:
 
 
 @contextlib.contextmanager
-def _still(sdk: str, *topics: str) -> Iterator[Client]:
+def _with_frozen_clock(sdk: str, *topics: str) -> Iterator[Client]:
     """Start a client of an emulator with a frozen clock, and check at the end that the clock has not moved."""
     with Emulator(time="frozen", topics=topics) as emulator:
         before = emulator.clock.now
@@ -411,9 +411,9 @@ def _still(sdk: str, *topics: str) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("sdk", [*GRPC, "java-grpc-5.0"])
-def test_a_receive_ends_while_the_time_stands_still(sdk: str) -> None:
+def test_with_a_frozen_clock_a_receive_ends_at_the_timeout_of_the_client(sdk: str) -> None:
     """With a frozen clock, a receive without messages ends at the client's timeout; the next one gets the message."""
-    with _still(sdk, "still:NORMAL:1") as client:
+    with _with_frozen_clock(sdk, "still:NORMAL:1") as client:
         driver, consumer = client.driver, client.simple("still", client.group())
         nothing = driver.call("receive", on=consumer, max=1, invisible_ms=30_000, timeout=SECONDS)
         client.send("still", "awake")
@@ -422,9 +422,9 @@ def test_a_receive_ends_while_the_time_stands_still(sdk: str) -> None:
         driver.call("ack", on=consumer, h=[each["h"] for each in found["messages"]], timeout=SECONDS)
 
 
-def test_a_popping_consumer_does_not_hang_while_the_time_stands_still() -> None:
+def test_with_a_frozen_clock_pops_of_a_push_consumer_end_and_start_again() -> None:
     """With a frozen clock, pops of Java's push consumer end and start again, and a message sent then is received."""
-    with _still("java-remoting", "still:NORMAL:1") as client:
+    with _with_frozen_clock("java-remoting", "still:NORMAL:1") as client:
         consumer = _pop(client, "still")
 
         def empty_pops() -> int:
@@ -436,9 +436,9 @@ def test_a_popping_consumer_does_not_hang_while_the_time_stands_still() -> None:
         client.until(lambda: client.received(consumer) == [b"awake"])
 
 
-def test_a_poll_ends_while_the_time_stands_still() -> None:
+def test_with_a_frozen_clock_a_lite_poll_ends_by_the_time_of_the_client() -> None:
     """With a frozen clock, a lite consumer's poll ends by the client's time; a later one gets the message."""
-    with _still("java-remoting", "still:NORMAL:1") as client:
+    with _with_frozen_clock("java-remoting", "still:NORMAL:1") as client:
         driver, group = client.driver, client.group()
         made: Fields = {"sub": {"still": {"expr": "*", "type": "TAG"}}, "from": "first"}
         driver.call("lite", as_="lite", group=group, **made)
@@ -456,9 +456,8 @@ def test_a_poll_ends_while_the_time_stands_still() -> None:
 
 
 @pytest.mark.parametrize("sdk", [*REMOTING, "java-remoting-4.9"])
-def test_a_request_is_answered_while_the_time_stands_still(sdk: str) -> None:
-    """With a frozen clock, a consumer's reply reaches the requesting producer."""
-    with _still(sdk, "still:NORMAL:1") as client:
+def test_with_a_frozen_clock_a_reply_reaches_the_requesting_producer(sdk: str) -> None:
+    with _with_frozen_clock(sdk, "still:NORMAL:1") as client:
         client.push("still", client.group(), answer="pong")
         client.send("still", "plain")
         client.until(lambda: client.is_known("still"))
@@ -468,9 +467,9 @@ def test_a_request_is_answered_while_the_time_stands_still(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", [*SDKS, "java-remoting-4.9", "java-grpc-5.0"])
-def test_a_transaction_ends_while_the_time_stands_still(sdk: str) -> None:
+def test_with_a_frozen_clock_a_committed_transaction_is_delivered_at_once(sdk: str) -> None:
     """With a frozen clock, a committed transaction is delivered at once, and a rolled back one is not."""
-    with _still(sdk, "still:TRANSACTION:1") as client:
+    with _with_frozen_clock(sdk, "still:TRANSACTION:1") as client:
         producer = client.producer("still", "UNKNOWN")
         for outcome in ("ROLLBACK", "COMMIT"):
             client.driver.call("send_tx", on=producer, topic="still", body=outcome.encode(), outcome=outcome)
@@ -480,12 +479,12 @@ def test_a_transaction_ends_while_the_time_stands_still(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", [*REMOTING, "java-remoting-4.9", "java-grpc", "java-grpc-5.0", "go-grpc", "python"])
-def test_an_orderly_listener_fails_while_the_time_stands_still(sdk: str) -> None:
+def test_with_a_frozen_clock_an_orderly_consumer_retries_a_message_locally(sdk: str) -> None:
     """With a frozen clock, an orderly consumer retries a failed message locally before the next one.
 
     Go's gRPC SDK continues with the next one meanwhile. Node's never retries a failed message of an ordered group.
     """
-    with _still(sdk, "still:FIFO:1") as client:
+    with _with_frozen_clock(sdk, "still:FIFO:1") as client:
         client.emulator.group("in-order", orderly=not client.remoting)
         for text in ("one", "two"):
             client.send("still", text, group="g")

@@ -45,7 +45,7 @@ def cases(*nouns: str) -> list[Case]:
     return [each for each in all_cases() if each.noun in nouns and not each.mark.settings and not each.mark.alone]
 
 
-def test_a_broker_that_dies_ends_the_run(served: Emulator) -> None:
+def test_a_broker_that_stops_ends_the_run(served: Emulator) -> None:
     """A broker that stops ends the run: earlier outcomes are kept, and no other case starts.
 
     The current case has no outcome.
@@ -63,7 +63,7 @@ def test_a_broker_that_dies_ends_the_run(served: Emulator) -> None:
     assert not found.good
 
 
-def test_a_broker_that_starts_is_waited_for() -> None:
+def test_a_target_waits_for_a_broker_that_is_not_up_yet() -> None:
     """A target whose broker is not up yet waits for it, and the run then uses that broker."""
     with Emulator(profile="faithful", config=dict(COMMON_SETTINGS)) as gone:
         namesrv, endpoint = gone.namesrv, gone.endpoint
@@ -78,7 +78,7 @@ def test_a_broker_that_starts_is_waited_for() -> None:
         target.check()
 
 
-def test_keys_that_differ_from_the_recorded_ones_are_found(served: Emulator) -> None:
+def test_keys_that_differ_from_the_recorded_ones_are_likely_causes(served: Emulator) -> None:
     """Configuration keys that differ from the recorded broker's are listed as likely causes.
 
     Names, ports and threads are not compared.
@@ -89,7 +89,7 @@ def test_keys_that_differ_from_the_recorded_ones_are_found(served: Emulator) -> 
     assert choose("namesrv=127.0.0.1:1,endpoint=127.0.0.1:1").likely_causes() == []
 
 
-def test_cases_that_share_a_broker_do_not_see_each_other(served: Emulator) -> None:
+def test_cases_that_share_a_broker_have_the_same_outcomes_as_with_their_own(served: Emulator) -> None:
     """Many cases of both protocols at once on one broker have the same outcomes as with a broker each.
 
     All names are unique.
@@ -108,7 +108,7 @@ Without jumps the clock would not advance.
 """
 
 
-def test_with_its_control_port_time_jumps(served: Emulator) -> None:
+def test_with_a_control_port_waiting_cases_advance_the_clock(served: Emulator) -> None:
     """With a control port, cases that wait for minutes take no time.
 
     A deliberate difference of the emulator in this process is accepted for this emulator as well.
@@ -122,7 +122,7 @@ def test_with_its_control_port_time_jumps(served: Emulator) -> None:
     assert jumped_ms > JUMPS_MS
 
 
-def test_with_its_control_port_it_can_be_crashed_and_restarted(served: Emulator) -> None:
+def test_with_a_control_port_a_broker_can_crash_and_restart(served: Emulator) -> None:
     """With a control port, a broker can crash and restart: clients are disconnected, messages and keys are kept."""
     with choose(addresses(served, f"control={served.control}")) as target:
         assert target.capabilities >= {Capability.VIRTUAL_TIME, Capability.RESTART, Capability.CRASH}
@@ -141,7 +141,7 @@ def test_with_its_control_port_it_can_be_crashed_and_restarted(served: Emulator)
 
 
 @pytest.mark.parametrize("controlled", [False, True])
-def test_it_can_be_away_for_a_while(served: Emulator, controlled: bool) -> None:
+def test_an_emulator_stopped_for_a_while_keeps_its_messages(served: Emulator, controlled: bool) -> None:
     """An emulator can be stopped for a while, also by its control port, and keeps its messages."""
     target = choose(addresses(served, f"control={served.control}")) if controlled else EmulatorTarget()
     with target, target.lend({}, alone=True) as place, Remoting(place, "t2") as t:
@@ -153,7 +153,7 @@ def test_it_can_be_away_for_a_while(served: Emulator, controlled: bool) -> None:
         assert [each.body for each in t.messages_of(topic, t.group())] == [b"m0", b"m0"]
 
 
-def test_with_its_control_port_a_scenario_may_stop_it(served: Emulator) -> None:
+def test_with_a_control_port_a_scenario_restarts_the_shared_broker(served: Emulator) -> None:
     """With a control port, a scenario that restarts its broker uses the shared one.
 
     A scenario with configuration keys of its own is not applicable.
@@ -189,7 +189,7 @@ def test_with_its_control_port_a_scenario_may_stop_it(served: Emulator) -> None:
     assert (other.verdict, other.reason) == (Verdict.NOT_APPLICABLE, "needs configure")
 
 
-def test_a_control_port_that_is_none_is_said_so(served: Emulator) -> None:
+def test_an_unreachable_or_invalid_control_port_is_reported_before_any_case(served: Emulator) -> None:
     """A control port that cannot be reached, or is none, is reported in one sentence before any case runs."""
     for url, problem in ((f"http://{served.namesrv}", "is no control port"), ("http://127.0.0.1:1", "refused")):
         with pytest.raises(TargetError, match=problem), choose(addresses(served, f"control={url}")):

@@ -22,7 +22,7 @@ from rocketmq_testkit.remoting.wire import frame
 from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 
-def test_the_signature_is_over_date_and_time() -> None:
+def test_the_signature_is_the_hmac_sha1_of_date_and_time() -> None:
     """The signature is the hexadecimal HMAC-SHA1 of date and time with the secret key; a token has its own header."""
     headers = authorization(Credentials("key", "secret", "token"), "20260131T000000Z")
     assert headers == {
@@ -33,7 +33,7 @@ def test_the_signature_is_over_date_and_time() -> None:
     }
 
 
-def test_every_call_of_a_grpc_world_is_signed() -> None:
+def test_every_grpc_call_of_a_target_with_credentials_is_signed() -> None:
     """Every gRPC call of a target with credentials is signed; without credentials none is."""
     with Emulator(profile="faithful") as emulator:
         for credentials in (None, Credentials("key", "secret")):
@@ -44,7 +44,7 @@ def test_every_call_of_a_grpc_world_is_signed() -> None:
                 world.sent(world.topic(kind="NORMAL"))
 
 
-def test_every_request_of_a_remoting_world_is_signed() -> None:
+def test_every_remoting_request_with_credentials_is_signed() -> None:
     """Every remoting request with credentials is signed, to name server and broker alike."""
     heard: list[RemotingCommand] = []
 
@@ -77,7 +77,7 @@ def test_every_request_of_a_remoting_world_is_signed() -> None:
         assert fields["Signature"] == signature("secret", fields, request.body)
 
 
-def test_a_target_that_takes_nothing_but_tls(tmp_path: Path) -> None:
+def test_cases_of_both_protocols_run_over_tls(tmp_path: Path) -> None:
     """Cases of both protocols run over TLS connections that trust the given authority."""
     with Emulator(profile="faithful", tls_mode="enforcing") as emulator:
         access = Access(emulator.namesrv, emulator.endpoint, Tls(Path(emulator.ca_file)))

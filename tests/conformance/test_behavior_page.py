@@ -36,14 +36,14 @@ def rows_by_test() -> dict[str, tuple[str, str, str]]:
     return {test: (behavior, source, seen) for behavior, test, _, source, seen in rows()}
 
 
-def test_the_index_is_current() -> None:
+def test_the_index_of_behaviors_is_current() -> None:
     """`make pages` changes nothing in docs/behavior.md."""
     page = (ROOT / "docs" / behavior_page.NAME).read_text()
     assert page == behavior_page.index(Truth()), "cases, records or docstrings have changed: run `make pages`"
     assert len(page.encode()) < INDEX_BYTES_MAX
 
 
-def test_the_index_counts_every_row() -> None:
+def test_the_index_has_the_number_of_rows_of_each_list() -> None:
     """For each noun the index has the number of rows of its list, and it names every file that is built."""
     page = behavior_page.index(Truth(), site=True)
     counted = {
@@ -60,13 +60,13 @@ def test_the_index_counts_every_row() -> None:
     assert all(f"]({version_page.file_name(version)})" in page for version in version_page.versions(Truth()))
 
 
-def test_no_list_is_committed() -> None:
+def test_docs_contains_only_the_index_of_behaviors() -> None:
     """docs/ contains only the index, because the lists would change with every case."""
     listed = [path.name for path in (ROOT / "docs").rglob("*") if path.name.startswith(("behavio", "differences-"))]
     assert listed == [behavior_page.NAME]
 
 
-def test_every_case_and_scenario_is_named_once() -> None:
+def test_every_case_and_scenario_has_one_row() -> None:
     """Every case and scenario has one row with its sentence, its source and its record, or `not yet`."""
     known: dict[str, Case | Scenario] = {each.id: each for each in all_cases()}
     known |= {f"{TRUTH_FOLDER}.{each.id}": each for each in all_scenarios()}
@@ -80,7 +80,7 @@ def test_every_case_and_scenario_is_named_once() -> None:
         assert all(f"`{key}={value}`" in behavior for key, value in known[test].mark.settings.items()), test
 
 
-def test_the_lists_beside_a_report_have_the_same_rows() -> None:
+def test_the_lists_of_a_report_have_the_rows_of_all_pages() -> None:
     """One file has the rows of all pages, and one file per version its differences; no file has links."""
     found = behavior_page.lists(Truth())
     assert sorted(ROW.findall(found.pop(behavior_page.NAME))) == sorted(rows())
@@ -88,8 +88,7 @@ def test_the_lists_beside_a_report_have_the_same_rows() -> None:
     assert [LINK.findall(text) for text in found.values()] == [[]] * len(found)
 
 
-def test_every_record_is_named_with_its_version_and_day() -> None:
-    """Every record of a case, or of a scenario and SDK, is listed with its version and date."""
+def test_every_record_is_listed_with_its_version_and_date() -> None:
     truth, found = Truth(), rows_by_test()
     for version in truth.versions():
         for noun in truth.nouns(version):
@@ -104,8 +103,7 @@ def test_every_record_is_named_with_its_version_and_day() -> None:
                 ), (version, noun, name)
 
 
-def test_every_difference_has_its_reason_there() -> None:
-    """Every explained difference is in the row of its case, with its reason."""
+def test_every_explained_difference_is_in_the_row_of_its_case_with_its_reason() -> None:
     found = rows_by_test()
     for table, said in ((explained.DELIBERATE, "**Emulator differs**"), (explained.GAPS, "**Not implemented yet**")):
         for name, reason in table.items():
@@ -114,8 +112,7 @@ def test_every_difference_has_its_reason_there() -> None:
             assert f"{said}{f' with {sdk}' if sdk else ''}: {reason}." in row[0]
 
 
-def test_links_lead_somewhere() -> None:
-    """Links of the index and of the lists lead to files of the repository or to pages that are built."""
+def test_links_of_index_and_lists_lead_to_existing_files_or_built_pages() -> None:
     built = {version_page.file_name(version) for version in version_page.versions(Truth())}
     texts = {"": behavior_page.index(Truth())} | {
         f"{behavior_page.FOLDER}/{file}": text for file, text in made().items()
@@ -141,7 +138,7 @@ def test_links_lead_somewhere() -> None:
         ("tag", []),
     ],
 )
-def test_tests_belong_to_a_noun_by_their_names(noun: str, files: list[str]) -> None:
+def test_a_test_file_belongs_to_a_noun_that_has_all_words_of_its_name(noun: str, files: list[str]) -> None:
     """A test file belongs to a noun if every word of its name is part of the noun.
 
     Tests of one protocol belong only to nouns of that protocol.

@@ -35,7 +35,7 @@ def knowledge(text: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("folder", [cases, scenarios], ids=["cases", "scenarios"])
-def test_no_module_knows_the_target(folder: object) -> None:
+def test_no_case_or_scenario_imports_a_target(folder: object) -> None:
     """No case or scenario imports a target, or uses more of a place than its addresses and its time."""
     [path, *_] = getattr(folder, "__path__")  # noqa: B009 a package, for which mypy has no type
     files = sorted(Path(path).rglob("*.py"))
@@ -56,6 +56,5 @@ def test_no_module_knows_the_target(folder: object) -> None:
         "t.place.pass_ms(1)",
     ],
 )
-def test_knowledge_is_found(line: str) -> None:
-    """The check finds each kind of forbidden knowledge."""
+def test_the_check_finds_each_kind_of_forbidden_import_and_attribute(line: str) -> None:
     assert list(knowledge(line)) != []

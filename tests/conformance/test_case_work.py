@@ -93,7 +93,7 @@ def test_tidy_cases_with_the_same_settings_have_one_broker(lines: Lines, tmp_pat
     assert target.in_use == 0
 
 
-def test_who_failed_and_who_comes_after_gets_a_new_broker(lines: Lines, tmp_path: Path) -> None:
+def test_a_failed_case_and_the_next_case_get_new_brokers(lines: Lines, tmp_path: Path) -> None:
     target = Costly()
     Truth(tmp_path).put("5.3.3", "own", {name: [("code", 0)] for name in ("a", "b", "c")}, "2026-11-23")
 
@@ -105,7 +105,7 @@ def test_who_failed_and_who_comes_after_gets_a_new_broker(lines: Lines, tmp_path
     assert len({a, b2, c}) == len(target.started) == 3
 
 
-def test_so_many_have_a_broker_after_each_other_and_no_more(lines: Lines, tmp_path: Path) -> None:
+def test_at_most_piece_max_cases_share_a_costly_broker(lines: Lines, tmp_path: Path) -> None:
     cases = [lines.case(f"case{number}") for number in range(PIECE_MAX + 1)]
     truth = Truth(tmp_path)
 

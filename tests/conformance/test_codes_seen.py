@@ -116,13 +116,12 @@ def heard() -> Pairs:
     return of_cases(Protocol.GRPC, run)
 
 
-def test_every_served_request_code_is_asked_for(answered: Pairs) -> None:
-    """Every served request code is sent by some case."""
+def test_every_served_request_code_is_sent_by_some_case(answered: Pairs) -> None:
     served = {each.operation.__name__ for each in served_codes().values()}
     assert served - {operation for operation, _ in answered} == set()
 
 
-def test_every_response_code_is_provoked(answered: Pairs) -> None:
+def test_every_response_code_is_provoked_by_some_case_or_listed(answered: Pairs) -> None:
     """Every response code of the engine is provoked by some case, or listed with the reason why none can."""
     possible = {
         (operation.__name__, code.name)
@@ -133,14 +132,14 @@ def test_every_response_code_is_provoked(answered: Pairs) -> None:
     assert sorted(possible - answered) == sorted(listed)
 
 
-def test_every_status_is_provoked(heard: Pairs) -> None:
+def test_every_status_of_an_rpc_is_provoked_by_some_case_or_listed(heard: Pairs) -> None:
     """Every status of an RPC is provoked by some case, or listed with the reason why none can."""
     possible = {(rpc.name, code_name(code)) for rpc in RPCS for code in rpc.codes}
     listed = {pair for pair in UNPROVOKED if pair in possible}
     assert sorted(possible - heard) == sorted(listed)
 
 
-def test_what_is_listed_is_possible() -> None:
+def test_the_list_of_unprovoked_codes_holds_only_possible_codes() -> None:
     """The list of unprovoked codes holds only codes that the engine or an RPC can return."""
     engine = {(operation.__name__, code.name) for operation, codes in possible_codes().items() for code in codes}
     proxy = {(rpc.name, code_name(code)) for rpc in RPCS for code in rpc.codes}

@@ -38,7 +38,9 @@ def outcome(verdict: Verdict, notes: list[tuple[str, object]] | None = None, rea
         ({"reason": "no timer", "error": True}, outcome(Verdict.DIFFERS), Verdict.DIFFERS, ""),
     ],
 )
-def test_an_entry_expects_one_deviation(entry: dict[str, object], before: Outcome, after: Verdict, reason: str) -> None:
+def test_an_entry_accepts_exactly_one_deviation_of_its_case(
+    entry: dict[str, object], before: Outcome, after: Verdict, reason: str
+) -> None:
     """An entry accepts exactly one deviation of its id; another deviation, or none, is not accepted."""
     judged = Expected({"send.x": entry}).judge(before)
 
@@ -46,7 +48,7 @@ def test_an_entry_expects_one_deviation(entry: dict[str, object], before: Outcom
     assert Expected({"send.y": entry}).judge(before) == before
 
 
-def test_recording_keeps_reasons_and_what_was_not_run() -> None:
+def test_recording_keeps_reasons_and_entries_of_cases_that_did_not_run() -> None:
     """Recording keeps reasons and entries of cases that did not run, and removes an entry whose case is as recorded."""
     known = Expected({"send.x": ENTRY, "send.y": ENTRY, "send.z": ENTRY})
     fixed = Outcome("send.z", "mine", Verdict.SAME, 0.1, SEEN)
@@ -69,7 +71,7 @@ def test_recording_keeps_reasons_and_what_was_not_run() -> None:
         (json.dumps({"a.b": {"reason": ""}}), "a.b has neither a list `seen`"),
     ],
 )
-def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_an_expected_file_of_another_form_is_refused(tmp_path: Path, text: str, said: str) -> None:
     """A file of another form is rejected by an error with its name."""
     file = tmp_path / "expected.json"
     file.write_text(text)

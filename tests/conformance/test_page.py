@@ -81,8 +81,7 @@ def page(other: str, tmp_path_factory: pytest.TempPathFactory) -> Page:
     return found
 
 
-def test_targets_stand_side_by_side(page: Page, other: str) -> None:
-    """Each target has a column with every outcome and its duration."""
+def test_each_target_has_a_column_with_every_outcome_and_its_duration(page: Page, other: str) -> None:
     assert [row[:5] for row in page.table("target")] == [
         ["target", "compared with", "as expected", "differs", "same"],
         ["emulator", "5.3.3", "100.0 %", "", "2 100.0 %"],
@@ -105,7 +104,7 @@ def test_targets_stand_side_by_side(page: Page, other: str) -> None:
     assert (len(cases), len(scenarios)) == (2, 3)
 
 
-def test_a_page_says_what_made_it(page: Page, other: str) -> None:
+def test_a_page_shows_product_version_command_date_and_duration(page: Page, other: str) -> None:
     """A page shows product, version, the command for a repetition, the date and the duration."""
     facts = dict(page.table("product"))
 
@@ -116,12 +115,12 @@ def test_a_page_says_what_made_it(page: Page, other: str) -> None:
     assert re.fullmatch(r"\d+\.\d s|\d+ min \d+ s", facts["duration"])
 
 
-def test_the_lists_of_behaviors_stand_beside_the_page(page: Page) -> None:
+def test_a_report_page_links_to_the_lists_of_behaviors(page: Page) -> None:
     """The folder of a report has the full lists, and the page of the report links to each."""
     assert {"behavior.md", "differences-5.5.0.md"} <= page.files
 
 
-def test_columns_have_one_width(page: Page) -> None:
+def test_columns_of_outcomes_have_the_same_width(page: Page) -> None:
     """Each table of outcomes declares its columns, so that neither texts nor hidden rows change their width."""
     css = files("rocketmq_testkit.conformance.report").joinpath("page.css").read_text()
 
@@ -130,7 +129,7 @@ def test_columns_have_one_width(page: Page) -> None:
     assert page.columns == [len(page.table("case")[1]), len(page.table("scenario")[2])]
 
 
-def test_a_page_does_not_show_secrets() -> None:
+def test_a_page_masks_secrets_in_the_command() -> None:
     """A page masks secrets in the command and shows the rest as typed."""
     target = "namesrv=h:1,endpoint=h:2,access_key=me,secret_key=very secret,token=x,control_token=y"
 
@@ -140,7 +139,7 @@ def test_a_page_does_not_show_secrets() -> None:
     )
 
 
-def test_both_sides_of_a_difference_are_shown(page: Page) -> None:
+def test_a_difference_shows_the_record_next_to_the_seen_notes(page: Page) -> None:
     """A difference shows the record with version and date next to the seen notes, note by note."""
     sides = [each for each in page.tables if each[0][1] == "seen"]
     [case, scenario] = sides

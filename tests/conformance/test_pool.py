@@ -16,7 +16,7 @@ def done(name: str) -> list[Outcome]:
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 8])
-def test_a_line_has_so_many_at_once(jobs: int) -> None:
+def test_a_line_with_a_limit_of_one_runs_its_works_one_by_one(jobs: int) -> None:
     """A line with a limit of one runs its works one by one, while other threads work on the next line."""
     lock = threading.Lock()
     at_it = most = 0
@@ -46,8 +46,7 @@ def test_a_line_has_so_many_at_once(jobs: int) -> None:
     assert sorted(found) == ["quick"] * 5 + ["slow"] * 5
 
 
-def test_lines_come_in_their_order() -> None:
-    """One thread executes all of the first line first."""
+def test_one_thread_executes_all_works_of_the_first_line_first() -> None:
     found: list[str] = []
     pool = Pool(1, lambda outcome: found.append(outcome.id))
     pool.run([Line([lambda: done("a"), lambda: done("b")], at_once=3), Line([lambda: done("c")])], [])
@@ -55,7 +54,7 @@ def test_lines_come_in_their_order() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "most_beside"), [(LONG_SECONDS, 4), (LONG_SECONDS / 2, 2)])
-def test_who_waits_long_makes_room(seconds: float, most_beside: int) -> None:
+def test_while_jobs_wait_long_others_start_in_their_place(seconds: float, most_beside: int) -> None:
     """While jobs wait for a long time, as many others start in their place; during short waits none do."""
     lock = threading.Lock()
     at_it = most = 0
@@ -77,8 +76,7 @@ def test_who_waits_long_makes_room(seconds: float, most_beside: int) -> None:
     assert found == ["waited"] * 6
 
 
-def test_one_job_is_one_at_a_time() -> None:
-    """With one job, no work starts while it waits."""
+def test_with_one_job_no_work_starts_while_it_waits() -> None:
     order: list[str] = []
 
     def waits() -> Iterable[Outcome]:
@@ -92,7 +90,7 @@ def test_one_job_is_one_at_a_time() -> None:
     assert order == ["begun", "done"] * 2
 
 
-def test_a_bug_ends_the_run() -> None:
+def test_an_exception_of_a_work_ends_the_run() -> None:
     """An exception of a work is the pool's problem, and no further work starts."""
 
     def broken() -> Iterable[Outcome]:

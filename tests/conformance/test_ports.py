@@ -20,7 +20,7 @@ def first(monkeypatch: pytest.MonkeyPatch) -> int:
     return held.namesrv
 
 
-def test_ports_are_held_while_nobody_listens(first: int) -> None:
+def test_reserved_ports_stay_reserved_while_no_broker_listens(first: int) -> None:
     """Reserved ports stay reserved while no broker listens, as between stop and restart; released ones are reusable."""
     held = [Ports(), Ports()]
     assert {each.namesrv for each in held} == {first, first + SIZE}
@@ -33,7 +33,7 @@ def test_ports_are_held_while_nobody_listens(first: int) -> None:
     held[1].release()
 
 
-def test_what_somebody_else_listens_on_is_left_alone(first: int) -> None:
+def test_a_block_with_a_port_of_another_program_is_skipped(first: int) -> None:
     """A block with a port that another program uses is skipped, even if it is the last port."""
     with socket.create_server(("127.0.0.1", first + SIZE - 1)):
         found = Ports()
@@ -41,7 +41,7 @@ def test_what_somebody_else_listens_on_is_left_alone(first: int) -> None:
     found.release()
 
 
-def test_each_has_a_port_of_its_own() -> None:
+def test_all_ports_of_a_block_are_distinct() -> None:
     """All ports of a block are distinct. A broker listens on two ports in addition to its configured one."""
     held = Ports()
     wanted = [held.namesrv, held.grpc, held.remoting]

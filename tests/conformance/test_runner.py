@@ -102,14 +102,14 @@ def recorded(truth: Truth, function: Callable[..., None]) -> None:
 
 
 @pytest.mark.parametrize("function", [stored, configured, waiting, routed])
-def test_what_is_as_recorded_is_the_same(truth: Truth, function: Callable[..., None]) -> None:
+def test_a_case_with_the_recorded_notes_is_same(truth: Truth, function: Callable[..., None]) -> None:
     """A run with other names and times leaves the recorded notes and has the verdict SAME."""
     assert outcome(function, truth).verdict is Verdict.UNRECORDED
     recorded(truth, function)
     assert outcome(function, truth).verdict is Verdict.SAME
 
 
-def test_what_is_otherwise_differs(truth: Truth) -> None:
+def test_a_case_with_other_notes_than_recorded_differs(truth: Truth) -> None:
     """A run with other notes than recorded has the verdict DIFFERS with both sides."""
     truth.put("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
     found = outcome(stored, truth)
@@ -120,7 +120,7 @@ def test_what_is_otherwise_differs(truth: Truth) -> None:
     assert found.notes[0][1]["code"] == 0
 
 
-def test_a_stated_code_is_held_against_what_comes(truth: Truth) -> None:
+def test_a_case_whose_stated_code_does_not_match_differs(truth: Truth) -> None:
     """A case whose stated code does not match differs, even if the record has the same outcome."""
     recorded(truth, contradicted)
     found = outcome(contradicted, truth)
@@ -128,7 +128,7 @@ def test_a_stated_code_is_held_against_what_comes(truth: Truth) -> None:
     assert "code 29 is stated, 0 came" in found.reason
 
 
-def test_an_error_says_where(truth: Truth) -> None:
+def test_a_case_that_fails_keeps_its_notes_and_names_the_failure(truth: Truth) -> None:
     """A case that fails keeps its earlier notes and names the place of the failure."""
     found = outcome(broken, truth)
     assert found.verdict is Verdict.ERROR
@@ -136,7 +136,7 @@ def test_an_error_says_where(truth: Truth) -> None:
     assert [label for label, _ in found.notes] == ["sent"]
 
 
-def test_another_version_may_leave_nothing_to_go_on_with(truth: Truth) -> None:
+def test_with_another_version_the_failure_of_a_case_is_a_note(truth: Truth) -> None:
     """With another version, the point of failure of a case is a note and can be recorded."""
 
     class OtherVersion(EmulatorTarget):
@@ -150,7 +150,7 @@ def test_another_version_may_leave_nothing_to_go_on_with(truth: Truth) -> None:
     assert "the answer has no nothing" in value
 
 
-def test_what_the_target_cannot_do_is_not_applicable(truth: Truth) -> None:
+def test_a_case_that_needs_more_than_the_target_offers_is_not_applicable(truth: Truth) -> None:
     """A case that needs more than the target offers is not applicable and does not run."""
     with OneBroker() as target:
         found = run_case(case(demanding), target, truth, "t1")
@@ -160,7 +160,9 @@ def test_what_the_target_cannot_do_is_not_applicable(truth: Truth) -> None:
 
 
 @pytest.mark.parametrize(("table", "verdict"), [("DELIBERATE", Verdict.DELIBERATE), ("GAPS", Verdict.GAP)])
-def test_explained_differences(truth: Truth, monkeypatch: pytest.MonkeyPatch, table: str, verdict: Verdict) -> None:
+def test_a_listed_difference_is_expected_and_stale_without_a_difference(
+    truth: Truth, monkeypatch: pytest.MonkeyPatch, table: str, verdict: Verdict
+) -> None:
     """A listed difference is expected with its reason; a listed case without difference fails."""
     monkeypatch.setattr(explained, table, {"own.stored": "because"})
     truth.put("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
@@ -174,7 +176,7 @@ def test_explained_differences(truth: Truth, monkeypatch: pytest.MonkeyPatch, ta
     assert not stale.expected
 
 
-def test_explanations_are_of_things_that_exist() -> None:
+def test_every_listed_difference_names_an_existing_case_or_scenario() -> None:
     """Every listed difference names an existing case or scenario and has a sentence."""
     ids = {each.id for each in all_cases()}
     for table in (explained.DELIBERATE, explained.GAPS):
@@ -204,7 +206,7 @@ def test_a_case_without_a_sentence_is_refused() -> None:
         case(silent)
 
 
-def test_many_cases_at_once(truth: Truth) -> None:
+def test_concurrent_cases_do_not_affect_each_other(truth: Truth) -> None:
     """Concurrent cases do not affect each other, and outcomes come in the order of the cases."""
     cases = [case(stored), case(waiting), case(configured), case(routed)]
     run = carry_out(cases, [EmulatorTarget()], truth, jobs=4, each=lambda _: None)
@@ -216,8 +218,7 @@ def test_many_cases_at_once(truth: Truth) -> None:
     assert carry_out(cases, [EmulatorTarget()], truth, jobs=4, each=lambda _: None).good
 
 
-def test_what_cannot_be_carried_out_is_not_recorded(truth: Truth) -> None:
-    """Errors and contradictions are not recorded."""
+def test_errors_and_contradictions_are_not_recorded(truth: Truth) -> None:
     recorded(truth, contradicted)
     cases = [case(broken), case(contradicted), case(demanding)]
     run = carry_out(cases, [OneBroker()], truth, jobs=1, each=lambda _: None)
@@ -245,7 +246,7 @@ class MortalTarget(EmulatorTarget):
         self.stopped = True
 
 
-def test_a_target_that_dies_ends_the_run(truth: Truth) -> None:
+def test_a_target_that_fails_ends_the_run(truth: Truth) -> None:
     """A target that fails ends the run: outcomes are kept, the reason is reported, the target is stopped."""
     target = MortalTarget(2)
     run = carry_out([case(stored)] * 5, [target], truth, jobs=1, each=lambda _: None)
@@ -264,7 +265,7 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
+def test_an_interrupted_run_keeps_its_outcomes_and_stops_its_targets(truth: Truth) -> None:
     """Ctrl-C ends the run, keeps its outcomes and stops its targets."""
     many = 10_000  # takes longer than the delivery of a signal to the main thread
     target = MortalTarget(many)
@@ -282,7 +283,7 @@ def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
     assert target.stopped
 
 
-def test_a_second_attempt_is_told(truth: Truth) -> None:
+def test_an_outcome_expected_at_a_later_attempt_is_reported_as_repeated(truth: Truth) -> None:
     """An outcome that is expected only at a later attempt counts and is reported as repeated."""
     recorded(truth, stored)
     good = outcome(stored, truth)
@@ -305,7 +306,9 @@ class Real(EmulatorTarget):
 
 
 @pytest.mark.parametrize(("target", "attempts"), [(EmulatorTarget, 1), (Real, 3)])
-def test_a_case_has_attempts_with_real_brokers(truth: Truth, target: type[EmulatorTarget], attempts: int) -> None:
+def test_a_differing_case_is_repeated_only_with_real_brokers(
+    truth: Truth, target: type[EmulatorTarget], attempts: int
+) -> None:
     """A case that differs is repeated with real brokers, but not with the emulator."""
     runs = []
 

@@ -55,15 +55,14 @@ def outcomes(truth: Truth, sdk: str, *functions: Callable[[Stage], None]) -> lis
         return [outcome for work in (*works.own, *works.common) for outcome in work()]
 
 
-def test_there_are_scenarios_with_ids_of_their_own() -> None:
-    """Scenarios have unique ids and exclude only existing SDKs."""
+def test_scenarios_have_unique_ids_and_exclude_only_existing_sdks() -> None:
     scenarios = all_scenarios()
     assert len(scenarios) >= 25
     assert len({each.id for each in scenarios}) == len(scenarios)
     assert {sdk for each in scenarios for sdk in each.mark.without} <= set(registry.names())
 
 
-def test_records_are_of_scenarios_that_there_are() -> None:
+def test_every_record_belongs_to_an_existing_scenario_and_sdk() -> None:
     """Every record and every explained difference belongs to an existing scenario and SDK."""
     truth, folder = Truth(), Path(explained.__file__).parents[1] / "recorded" / REFERENCE_VERSION / "scenarios"
     known = {each.id_with(sdk) for each in all_scenarios() for sdk in registry.names()}
@@ -88,7 +87,7 @@ def test_every_scenario_is_recorded_with_some_sdk() -> None:
     assert silent == []
 
 
-def test_a_scenario_needs_a_sentence() -> None:
+def test_a_scenario_without_a_sentence_is_refused() -> None:
     """A scenario whose docstring is not a sentence is rejected."""
 
     @scenario("Somewhere")
@@ -99,7 +98,7 @@ def test_a_scenario_needs_a_sentence() -> None:
         a_scenario(silent)
 
 
-def test_obstacles_are_named() -> None:
+def test_missing_features_of_an_sdk_are_reported_by_name() -> None:
     """A missing feature of an SDK is reported by its name in the driver protocol."""
     hello = {"protocol": "grpc", "verbs": ["send", "push"], "modes": ["orderly"]}
 
@@ -118,7 +117,9 @@ def test_obstacles_are_named() -> None:
     assert "remoting" in a_scenario(of_remoting).obstacle("java-grpc", hello)
 
 
-def test_verdicts_of_an_sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_are_compared_with_the_record_of_scenario_and_sdk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Notes are compared with the record of scenario and SDK. A scenario that fails is an error, or the listed gap."""
     truth = Truth(tmp_path)
     [first, broken] = outcomes(truth, "python", sends, stumbles)
@@ -130,14 +131,13 @@ def test_verdicts_of_an_sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [each.verdict for each in outcomes(truth, "python", sends, stumbles)] == [Verdict.SAME, Verdict.GAP]
 
 
-def test_settings_get_a_place_of_their_own(tmp_path: Path) -> None:
-    """A scenario with keys of broker.conf runs with an emulator that has these keys."""
+def test_a_scenario_with_settings_runs_with_an_emulator_that_has_them(tmp_path: Path) -> None:
     [found] = outcomes(Truth(tmp_path), "cpp", configured)
     assert found.notes[0][1]["kind"] == "ProducerSendSyncFailed"
 
 
 @pytest.mark.parametrize("style", ["concurrent", "broadcast"])
-def test_an_sdk_that_begins_at_the_end_misses_nothing(tmp_path: Path, style: Style) -> None:
+def test_an_sdk_whose_consumers_start_at_the_end_misses_no_message(tmp_path: Path, style: Style) -> None:
     """An SDK whose consumers start at the end of a queue misses no message.
 
     A message primes its consumers first, which the scenario can see only in the offset.
@@ -157,7 +157,7 @@ def test_an_sdk_that_begins_at_the_end_misses_nothing(tmp_path: Path, style: Sty
     assert found.notes == [("bodies", ["hello"]), ("primed", True)], found.reason
 
 
-def test_what_was_recorded_cannot_become_inapplicable(tmp_path: Path) -> None:
+def test_a_recorded_scenario_fails_if_the_driver_loses_a_verb(tmp_path: Path) -> None:
     """A scenario with a record fails if the driver loses a verb that it needs."""
     truth = Truth(tmp_path)
 
@@ -171,8 +171,7 @@ def test_what_was_recorded_cannot_become_inapplicable(tmp_path: Path) -> None:
     assert (found.verdict, "no verb fly" in found.reason) == (Verdict.ERROR, True)
 
 
-def test_a_target_may_lack_a_capability(tmp_path: Path) -> None:
-    """A scenario that needs more than the target offers is not applicable."""
+def test_a_scenario_that_needs_more_than_the_target_offers_is_not_applicable(tmp_path: Path) -> None:
 
     @scenario("Somewhere", capabilities={Capability.SEVERAL_BROKERS})
     def spreads(s: Stage) -> None:
@@ -186,7 +185,7 @@ def test_a_target_may_lack_a_capability(tmp_path: Path) -> None:
     assert (found.verdict, found.reason) == (Verdict.NOT_APPLICABLE, "needs several-brokers")
 
 
-def test_pieces_are_whole_and_short(tmp_path: Path) -> None:
+def test_every_scenario_is_in_exactly_one_piece_of_each_sdk(tmp_path: Path) -> None:
     """Every scenario is in exactly one piece of each SDK, and no piece exceeds the maximum.
 
     The longest scenarios start first.
@@ -204,7 +203,7 @@ def test_pieces_are_whole_and_short(tmp_path: Path) -> None:
         assert sorted(names) == sorted(each.id for each in scenarios)
 
 
-def test_comparison_names_what_went_wrong() -> None:
+def test_a_comparison_names_lost_repeated_unknown_and_changed_messages() -> None:
     """A comparison names lost, repeated, unknown and changed messages only."""
 
     def came(body: str, tag: str = "t") -> dict[str, object]:
@@ -229,13 +228,12 @@ def test_comparison_names_what_went_wrong() -> None:
     assert seen["changed"] == ["property p", "tag"]
 
 
-def test_order_within_groups() -> None:
-    """Order is kept if numbers rise within each message group."""
+def test_order_is_kept_if_numbers_rise_within_each_message_group() -> None:
     assert order([("a", 1), ("b", 1), ("a", 2)]) == "kept"
     assert order([("a", 2), ("b", 1), ("a", 1)]) == {"a": [2, 1], "b": [1]}
 
 
-def test_texts_of_errors_are_made_stable() -> None:
+def test_durations_ids_and_client_names_in_error_texts_are_replaced() -> None:
     """Durations, ids and client names in error texts are replaced because they differ between runs."""
     assert stable("waited 12 ms for 0a1b2c3d-0a1b-2c3d-4e5f-000000000001") == "waited {n} ms for {uuid}"
     assert stable("client host@123@1@abc is gone") == "client {client} is gone"

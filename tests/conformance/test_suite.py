@@ -21,7 +21,7 @@ def run(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_scenarios_come_with_their_sdk(tmp_path: Path) -> None:
+def test_each_scenario_is_a_test_with_the_id_of_its_outcome(tmp_path: Path) -> None:
     """Each scenario is a test with the id of its outcome; one that an SDK cannot express is skipped with its reason."""
     words = ("-k", "a_send_to_an_unknown_topic or two_lite_consumers", "-n", "2", "--dist", "loadgroup")
     done = run(tmp_path, "--sdk", "python", "-v", "-rs", *words)
@@ -40,7 +40,7 @@ def test_a_scenario_that_differs_fails(tmp_path: Path) -> None:
     assert "scenarios.topics.a_send_to_an_unknown_topic@go-remoting" in done.stdout
 
 
-def test_without_an_sdk_there_are_cases_alone(tmp_path: Path) -> None:
+def test_without_an_sdk_the_suite_has_only_cases(tmp_path: Path) -> None:
     """Without `--sdk` the suite has only cases, not even skipped scenarios."""
     done = run(tmp_path, "--collect-only", "-q")
     assert "::test_case[emulator-topics." in done.stdout

@@ -36,7 +36,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     return Screen()
 
 
-def test_a_log_counts_in_fifties() -> None:
+def test_a_log_shows_a_count_every_50_outcomes() -> None:
     """A log shows a count every fifty outcomes; the last count is in the table."""
     log = io.StringIO()
     terminal = Terminal(log, 100)
@@ -45,7 +45,7 @@ def test_a_log_counts_in_fifties() -> None:
     assert log.getvalue() == "... 50 of 100\n"
 
 
-def test_what_was_not_expected_is_shown_at_once() -> None:
+def test_an_unexpected_outcome_is_shown_at_once() -> None:
     """An unexpected outcome is shown at once, with target, id, time and the differing lines."""
     log = io.StringIO()
     Terminal(log, 2).show(BAD)
@@ -54,7 +54,7 @@ def test_what_was_not_expected_is_shown_at_once() -> None:
     assert rest == ["    - sent: 0", "    + sent: 1"]
 
 
-def test_a_screen_has_a_bar_with_an_estimate(screen: Screen) -> None:
+def test_a_terminal_has_a_bar_with_an_estimate(screen: Screen) -> None:
     """A terminal shows count, estimated time and last id in place; lasting lines appear above them."""
     with Terminal(screen, 3) as terminal:
         for outcome in (GOOD, BAD, GOOD):
@@ -115,7 +115,7 @@ def test_a_log_needs_no_rich() -> None:
     assert done.stdout == "False\n"
 
 
-def test_several_targets_are_counted_each() -> None:
+def test_outcomes_are_counted_per_target() -> None:
     """Outcomes are counted per target in the order of the command line, including targets without any.
 
     An early end is reported and is not a success.

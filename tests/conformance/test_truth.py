@@ -10,8 +10,7 @@ NOTES = [("sent", {"code": 0}), ("pulled", [1, "é"])]
 OTHER = [("sent", {"code": 29})]
 
 
-def test_what_was_put_is_read_again(tmp_path: Path) -> None:
-    """A stored record is read again with its notes, version and date."""
+def test_a_stored_record_is_read_again_with_notes_version_and_date(tmp_path: Path) -> None:
     Truth(tmp_path).put("5.3.3", "send", {"a": NOTES}, "2026-01-31")
     record = Truth(tmp_path).of("5.3.3", "send", "a")
     assert record is not None
@@ -19,7 +18,7 @@ def test_what_was_put_is_read_again(tmp_path: Path) -> None:
     assert Truth(tmp_path).of("5.3.3", "send", "b") is None
 
 
-def test_other_versions_hold_only_what_differs(tmp_path: Path) -> None:
+def test_another_version_has_records_only_where_it_differs(tmp_path: Path) -> None:
     """Another version has records only where it differs from the reference; a record without difference is removed."""
     truth = Truth(tmp_path)
     truth.put("5.3.3", "send", {"a": NOTES, "b": NOTES}, "2026-01-31")
@@ -37,7 +36,7 @@ def test_other_versions_hold_only_what_differs(tmp_path: Path) -> None:
     assert not (tmp_path / "5.5.0" / "send.json").exists()
 
 
-def test_a_date_changes_only_with_what_was_seen(tmp_path: Path) -> None:
+def test_a_record_keeps_its_date_unless_its_notes_change(tmp_path: Path) -> None:
     """A record keeps its date unless its notes change, and only changed records are named."""
     truth = Truth(tmp_path)
     truth.put("5.3.3", "send", {"a": NOTES}, "2026-01-31")
@@ -45,7 +44,7 @@ def test_a_date_changes_only_with_what_was_seen(tmp_path: Path) -> None:
     assert truth.put("5.3.3", "send", {"a": OTHER}, "2026-03-02") == ["a"]
 
 
-def test_one_thing_seen_is_one_line(tmp_path: Path) -> None:
+def test_each_note_is_one_line_of_the_json_file(tmp_path: Path) -> None:
     """Each note is one line of the JSON file, so that a changed note is one line of a diff."""
     Truth(tmp_path).put("5.3.3", "send", {"a": NOTES}, "2026-01-31")
     text = (tmp_path / "5.3.3" / "send.json").read_text()
@@ -53,15 +52,14 @@ def test_one_thing_seen_is_one_line(tmp_path: Path) -> None:
     assert json.loads(text)["a"]["date"] == "2026-01-31"
 
 
-def test_a_broken_file_is_named(tmp_path: Path) -> None:
-    """A broken file is reported by its name."""
+def test_a_broken_record_file_is_reported_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "5.3.3").mkdir()
     (tmp_path / "5.3.3" / "send.json").write_text("<<<<<<<")
     with pytest.raises(TruthError, match=r"send\.json is no JSON"):
         Truth(tmp_path).of("5.3.3", "send", "a")
 
 
-def test_the_records_of_the_project_can_be_read() -> None:
+def test_every_record_of_the_project_has_a_date_and_notes() -> None:
     """Every record of the project has a date and notes of label and value."""
     truth = Truth()
     for version in truth.versions():

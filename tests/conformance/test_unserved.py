@@ -12,7 +12,7 @@ from rocketmq_testkit.remoting.request_code_page import served_codes
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 
 
-def test_every_code_that_is_not_served_has_its_reason() -> None:
+def test_every_request_code_that_is_not_served_is_listed_once_with_a_reason() -> None:
     """Every request code that is not served is listed once with its reason; served codes are not listed."""
     listed = Counter(code for codes in UNSERVED for code in codes)
     elsewhere = codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM)
@@ -28,6 +28,6 @@ def test_reasons_are_sentences() -> None:
         assert "\n" not in reason
 
 
-def test_the_page_has_the_list() -> None:
+def test_the_conformance_page_has_the_list_of_unserved_codes() -> None:
     """docs/conformance.md contains the list; `make pages` changes nothing."""
     assert "\n".join(rows()) in PAGE.read_text()

@@ -25,7 +25,7 @@ def _answer_once(server: socket.socket, body: bytes) -> None:
         stream.read()
 
 
-def test_a_name_server_without_brokers_is_said_so() -> None:
+def test_a_name_server_without_brokers_ends_the_run_with_a_sentence() -> None:
     """A name server without brokers ends the run with a sentence, as a failed target does."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         body = b'{"brokerAddrTable":{},"clusterAddrTable":{}}'
@@ -35,7 +35,7 @@ def test_a_name_server_without_brokers_is_said_so() -> None:
             Remoting(AddressPlace(Access(namesrv, "127.0.0.1:1")), "t1")
 
 
-def test_a_watch_can_be_read_as_it_stood_at_a_moment() -> None:
+def test_a_stopwatch_can_be_read_for_a_past_instant() -> None:
     """A stopwatch can be read for a past instant, so that the time of the reading does not matter."""
     with EmulatorTarget() as target, target.lend({}) as place, Remoting(place, "run1") as t:
         watch, began = t.stopwatch(), t.now_ms()

@@ -51,7 +51,7 @@ def run(folder: Path, suite: str, *words: str) -> "subprocess.CompletedProcess[s
 
 
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")])
-def test_the_test_that_provokes_a_report_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_test_during_which_a_bug_was_reported_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
     """A test during which a bug was reported fails, also with workers and child processes.
 
     A report with the marker does not fail the test; a missing one does.
@@ -75,8 +75,7 @@ def test_a_report_between_tests_fails_the_run(tmp_path: Path, words: tuple[str, 
     assert done.returncode == 1
 
 
-def test_reports_are_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each report is taken once, as a whole."""
+def test_each_bug_report_is_taken_once_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "reports"
     monkeypatch.setenv(bugs.REPORTS_FILE, str(path))
     bugs.note("first\nsecond line\n")
@@ -85,7 +84,7 @@ def test_reports_are_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert take(path) == []
 
 
-def test_a_report_outside_of_tests_makes_a_bad_run(
+def test_a_conformance_run_during_which_a_bug_was_reported_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A conformance run during which a bug was reported fails, even if every case has the recorded outcome."""

@@ -37,7 +37,7 @@ def words(text: str, key: str) -> list[str]:
     return read
 
 
-def test_the_health_check_is_that_of_the_image() -> None:
+def test_the_health_check_of_compose_is_that_of_the_image() -> None:
     """The health check of compose.yaml is that of the image, whose program is among the image's files."""
     kind, *command = words(service("rocketmq"), "test")
 
@@ -48,8 +48,7 @@ def test_the_health_check_is_that_of_the_image() -> None:
     assert (ROOT / "docker" / "health.py").is_file()
 
 
-def test_the_options_are_options_of_the_command() -> None:
-    """The options of image and service together are valid options of the command."""
+def test_the_options_of_image_and_service_are_valid_options_of_the_command() -> None:
     program, *before = words(DOCKERFILE, "ENTRYPOINT")
     options = emulator_options(parse([*before, *words(service("rocketmq"), "command")]))
 
@@ -58,7 +57,7 @@ def test_the_options_are_options_of_the_command() -> None:
     assert options["topics"] == ["orders:NORMAL:4"]
 
 
-def test_the_ports_are_those_of_the_command() -> None:
+def test_the_ports_are_published_under_their_own_numbers() -> None:
     """The ports are published under their own numbers, because clients get the address that they connected to."""
     published = re.findall(r'- "(?:127\.0\.0\.1:)?(\d+):(\d+)"', service("rocketmq"))
     [exposed] = re.findall(r"^EXPOSE (.*)$", DOCKERFILE, re.MULTILINE)
@@ -68,7 +67,7 @@ def test_the_ports_are_those_of_the_command() -> None:
     assert {int(port) for port in exposed.split()} == PORTS
 
 
-def test_the_client_waits_and_dials_the_service() -> None:
+def test_the_client_starts_when_the_emulator_is_healthy() -> None:
     """The client starts when the emulator is healthy, and uses its name in the network."""
     client = service("client")
 
@@ -77,7 +76,7 @@ def test_the_client_waits_and_dials_the_service() -> None:
     assert words(client, "command") == [f"rocketmq:{NAMESRV_PORT}", f"http://rocketmq:{CONTROL_PORT}"]
 
 
-def test_the_client_sends_and_finds_its_message() -> None:
+def test_the_client_exits_with_0_if_it_finds_its_message_else_with_1() -> None:
     """The client exits with 0 if it finds its message, and with 1 if there is no emulator."""
     client = [sys.executable, str(ROOT / "docker" / "client.py")]
     with Emulator(profile="faithful") as emulator:

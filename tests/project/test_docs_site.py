@@ -27,7 +27,7 @@ def translated(text: str) -> str:
     return sources.linked(sources.joined(others, [Page("command.md", "docs/command.md", text)]))["command.md"]
 
 
-def test_links_lead_to_pages_of_the_site() -> None:
+def test_a_link_to_a_page_leads_to_its_place_on_the_site() -> None:
     """A link to a page elsewhere in the repository leads to the place of that page on the site, with its anchor."""
     assert (
         translated("[a](../README.md#two-commands) [b](behavior/pop.md)")
@@ -49,19 +49,18 @@ def test_a_link_to_a_file_becomes_its_path() -> None:
     assert translated("[the\nexample](../compose.yaml)") == "the\nexample (`compose.yaml`)"
 
 
-def test_code_is_left_alone() -> None:
-    """Brackets in a code block are not translated as a link."""
+def test_brackets_in_a_code_block_are_not_translated_as_a_link() -> None:
     text = "```python\na[0](nothing.md)\n```\n"
     assert translated(text) == text
 
 
-def test_a_link_to_nothing_is_an_error() -> None:
+def test_a_link_without_a_target_raises_broken_link() -> None:
     """A link without a target is an error that names the page and the link."""
     with pytest.raises(BrokenLink, match=re.escape("docs/command.md: the link nothing.md")):
         translated("[a](nothing.md)")
 
 
-def test_a_page_of_the_site_takes_the_place_of_a_committed_one() -> None:
+def test_a_generated_page_replaces_the_committed_page_of_its_name() -> None:
     """A generated page replaces a committed page of the same name; the index of behaviors is one."""
     found = sources.joined([Page("a.md", "docs/a.md", "old")], sources.generated({"a.md": "new"}))
     assert sources.linked(found) == {"a.md": "new"}
@@ -83,7 +82,7 @@ def test_the_api_page_has_every_public_name() -> None:
         assert [name for name, (_, text) in methods.items() if not text] == [], each
 
 
-def test_the_page_of_operations_has_all() -> None:
+def test_the_page_of_operations_has_a_section_for_each_operation() -> None:
     """Each operation has a section with its sentence, and a row for every field."""
     page = operations_page.page()
     found = operations_page.operations()
@@ -111,7 +110,7 @@ def built(folder: Path, **pages: str) -> list[str]:
     return list(checks.problems(folder))
 
 
-def test_a_sound_site_has_no_problem(tmp_path: Path) -> None:
+def test_valid_links_are_no_problems(tmp_path: Path) -> None:
     """Valid links to pages, headings, files and other sites are no problems."""
     (tmp_path / "style.css").write_text("")
     first = '<link rel="stylesheet" href="style.css"><h1 id="one">1</h1><a href="b.html#two">b</a><a href="#one">1</a>'
@@ -129,12 +128,11 @@ def test_a_sound_site_has_no_problem(tmp_path: Path) -> None:
         ('<link rel="preconnect" href="https://example.org">', "loads https://example.org from elsewhere"),
     ],
 )
-def test_a_problem_is_named(tmp_path: Path, html: str, problem: str) -> None:
-    """A wrong link or a file from elsewhere is reported with its page."""
+def test_a_broken_link_or_external_file_is_reported_with_its_page(tmp_path: Path, html: str, problem: str) -> None:
     assert built(tmp_path, a=html) == [f"a.html: {problem}"]
 
 
-def test_the_navigation_is_compared_with_the_pages() -> None:
+def test_missing_and_repeated_entries_of_the_navigation_are_reported() -> None:
     """Pages outside of the navigation, entries without a page, and repeated entries are reported."""
     nav = "site_name: x\nnav:\n  - Start:\n      - Home: index.md\n      - gone.md\n      - Again: index.md\n"
     assert list(checks.unlisted(nav, {"index.md": "", "new.md": ""})) == [
@@ -159,7 +157,7 @@ def test_the_glossary_is_one_sentence_for_each_term() -> None:
     assert [term for term, meaning in rows if not meaning.endswith(".") or re.search(r"\.\s+[A-Z]", meaning)] == []
 
 
-def test_the_figures_of_the_first_screen_are_measured() -> None:
+def test_each_figure_of_the_readme_is_a_measured_number() -> None:
     """Each figure of the README is in bench/README.md, or is at most the number in the index of behaviors."""
     bench = (ROOT / "bench" / "README.md").read_text()
     index = (ROOT / "docs" / "behavior.md").read_text()

@@ -117,7 +117,7 @@ def sources() -> list[Path]:
     ]
 
 
-def test_the_package_keeps_its_layers() -> None:
+def test_folders_import_only_lower_layers() -> None:
     """Folders import only lower layers, and the engine only the standard library.
 
     The layers are emulator <- remoting, grpc_v2 <- fixtures <- conformance, spark.
@@ -150,8 +150,7 @@ def test_the_package_keeps_its_layers() -> None:
         ("grpc_v2/x.py", "from grpc import StatusCode"),
     ],
 )
-def test_a_wrong_import_is_found(file: str, line: str) -> None:
-    """The check finds each kind of wrong import."""
+def test_the_check_finds_each_kind_of_wrong_import(file: str, line: str) -> None:
     assert [problem for each in imports_of(line, file) for problem in violations(each)] != []
 
 
@@ -166,8 +165,7 @@ def test_a_wrong_import_is_found(file: str, line: str) -> None:
         ("conformance/x.py", "import grpc"),
     ],
 )
-def test_a_right_import_is_left_alone(file: str, line: str) -> None:
-    """The check accepts correct imports."""
+def test_the_check_accepts_correct_imports(file: str, line: str) -> None:
     assert [problem for each in imports_of(line, file) for problem in violations(each)] == []
 
 

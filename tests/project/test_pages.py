@@ -16,7 +16,7 @@ def test_the_page_of_configuration_keys_is_current() -> None:
     assert (ROOT / "docs" / "config-keys.md").read_text() == config_page.page()
 
 
-def test_every_difference_of_the_fast_profile_is_on_it() -> None:
+def test_each_key_of_the_profile_fast_is_a_declared_key() -> None:
     """Each key of the profile `fast` is a declared key, so that its row shows the value."""
     declared = {name for _, config in config_page.SECTIONS for name in config.attributes()}
 
@@ -24,8 +24,7 @@ def test_every_difference_of_the_fast_profile_is_on_it() -> None:
     assert PROFILES["faithful"] == {}
 
 
-def test_every_key_is_read_somewhere() -> None:
-    """Every declared key is read by some file outside the declarations."""
+def test_every_declared_key_is_read_outside_the_declarations() -> None:
     folders = ("emulator", "remoting", "grpc_v2", "fixtures")
     sources = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if "config" not in path.parts]
     text = "\n".join(path.read_text() for path in sources if path.name != "config.py")
@@ -34,7 +33,7 @@ def test_every_key_is_read_somewhere() -> None:
     assert sorted(declared - words) == []
 
 
-def test_a_table_takes_the_place_of_the_one_with_its_head() -> None:
+def test_a_table_replaces_the_one_with_the_same_head() -> None:
     """A table replaces the one with the same head; a page without such a table is rejected."""
     page = "# Words\n\n| what | why |\n|---|---|\n| old | gone |\n\nMore words.\n\n| what else |\n"
     table = ["| what | why |", "|---|---|", "| new | here |", "| newer | too |"]

@@ -167,7 +167,7 @@ def test_a_recipe_names_each_argument_of_its_declaration(heading: str) -> None:
     assert [name for name in DECLARATIONS[heading] if f"{name}=" not in RECIPES[heading]] == []
 
 
-def test_rights_cannot_be_left_out() -> None:
+def test_declarations_of_requests_and_rpcs_have_no_default_rights() -> None:
     """Rights have no default in either declaration, so that nobody forgets them."""
     assert inspect.signature(RequestTable.processor).parameters["rights"].default is inspect.Parameter.empty
     (rights,) = (each for each in fields(Rpc) if each.name == "rights")
@@ -188,7 +188,7 @@ def test_each_driver_folder_is_in_the_registry() -> None:
     assert folders == {each.folder.resolve() for each in registry.RECIPES}
 
 
-def test_no_list_by_code_or_rpc_stands_beside_the_tables() -> None:
+def test_no_literal_outside_the_declarations_lists_request_codes_or_rpcs() -> None:
     """Outside the declarations, no literal of `remoting/` and `grpc_v2/` is keyed by several request codes or RPCs.
 
     The code of each effect (`CODE_OF_EFFECT`) is the declaration of the requests that a broker sends.

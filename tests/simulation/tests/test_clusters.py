@@ -27,14 +27,14 @@ HOUR = Action("advance", a=10)
 
 
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
-def test_several_brokers_do_what_upstream_allows(seeds: range) -> None:
+def test_no_oracle_finds_a_violation_with_several_brokers(seeds: range) -> None:
     """No oracle finds a violation in any seed, and in the end every group has every message of each broker."""
     reports = [found for seed in seeds if (found := report(seed))]
 
     assert not reports, "\n\n".join(reports)
 
 
-def test_the_seeds_of_a_run_use_every_verb() -> None:
+def test_the_first_seeds_use_every_verb_and_one_to_three_brokers() -> None:
     """The first seeds use every verb, one to three brokers, and brokers with and without slaves."""
     plans = [plan(seed) for seed in range(50)]
 
@@ -44,8 +44,7 @@ def test_the_seeds_of_a_run_use_every_verb() -> None:
     assert {slaves for setup, _ in plans for slaves in setup.slaves} == {0, 1, 2}
 
 
-def test_one_seed_is_one_story() -> None:
-    """Two runs of a seed end with the same logs on all brokers."""
+def test_two_runs_of_a_seed_end_with_the_same_logs() -> None:
     first, second = run(*plan(3)), run(*plan(3))
 
     logs = [[list(broker.store.log.records_from(0)) for broker in one.engine.brokers] for one in (first, second)]
@@ -53,9 +52,9 @@ def test_one_seed_is_one_story() -> None:
     assert sum(map(len, logs[0])) > 100
 
 
-@pytest.mark.parametrize("kill", [True, False], ids=["killed", "in order"])
+@pytest.mark.parametrize("kill", [True, False], ids=["killed", "stopped gracefully"])
 @pytest.mark.parametrize("what", WAITS)
-def test_what_waits_comes_when_the_broker_is_back(what: str, kill: bool) -> None:
+def test_messages_due_while_a_broker_is_stopped_are_delivered_after_its_start(what: str, kill: bool) -> None:
     """Messages due while a broker is stopped are delivered after its start, and the oracle reports missing ones."""
     actions, topic = WAITS[what]
     cluster = Cluster(ClusterSetup((Setup(0), Setup(1)), (0, 0)), keep=True)
@@ -79,7 +78,7 @@ def test_what_waits_comes_when_the_broker_is_back(what: str, kill: bool) -> None
     assert words.startswith(("lost by", "forgotten by")), words
 
 
-def test_senders_go_to_a_broker_that_runs() -> None:
+def test_with_one_of_two_brokers_stopped_the_other_stores_all_messages() -> None:
     """With one of two brokers stopped the other stores all messages that may go to either; with both, none is."""
     cluster = Cluster(ClusterSetup((Setup(0), Setup(1)), (0, 0)))
     stored = [master.session.broker.store for master in cluster.masters]
@@ -138,7 +137,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_slave_that_does_wrong_is_found(what: str) -> None:
+def test_a_violation_of_a_slave_is_reported(what: str) -> None:
     """A slave that loses a record, commits offsets, accepts messages or deletes too much is reported."""
     do_wrong, words = WRONG[what]
     cluster = Cluster(ClusterSetup((Setup(0, retention="told, an hour"),), (1,)))
@@ -150,7 +149,7 @@ def test_a_slave_that_does_wrong_is_found(what: str) -> None:
         cluster.perform(Action("send to slave"))
 
 
-def test_slaves_delete_files_of_their_own() -> None:
+def test_slaves_delete_files_by_themselves() -> None:
     """Slaves delete files by themselves, have more or less than their masters, and some receive nothing more."""
     clusters = [run(*plan(seed)) for seed in range(1, 61, 3)]
     slaves = [slave for cluster in clusters for slave in cluster.slaves]

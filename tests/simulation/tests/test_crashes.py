@@ -21,18 +21,18 @@ from observations import (
 from simulation import Action, Setup, Simulation
 from test_oracle import answers, complaint
 
-CRASHES = {"power": 0, "process": 1, "in order": 5}
+CRASHES = {"power": 0, "process": 1, "graceful stop": 5}
 """Numbers of the crash verb."""
 POP = Action("pop", a=1, d=3)
 """A group pops a message for a minute."""
 WAITS: dict[str, tuple[list[Action], str]] = {
     "delay level": ([Action("send", a=1, d=4)], "B"),
-    "time": ([Action("send", a=1, d=6)], "B"),
-    "time of its own": ([Action("send timed", a=1, c=1, d=6)], "B"),
-    "copy": ([Action("send", a=1), POP], "%RETRY%pop-all_B"),
+    "timer message of 6 s": ([Action("send", a=1, d=6)], "B"),
+    "timer message of 45 s": ([Action("send timed", a=1, c=1, d=6)], "B"),
+    "unacknowledged pop": ([Action("send", a=1), POP], "%RETRY%pop-all_B"),
     "sent back": ([Action("send", a=1), Action("pull", a=1), Action("send back")], "%RETRY%pull-all"),
-    "committed late": ([Action("prepare", a=1)], "half"),
-    "asked about": ([Action("prepare", a=1), Action("advance", a=9)], "half"),
+    "half message": ([Action("prepare", a=1)], "half"),
+    "checked half message": ([Action("prepare", a=1), Action("advance", a=9)], "half"),
 }
 """Actions before the crash, and the topic in which a message must be stored after it."""
 
@@ -46,7 +46,7 @@ def appears(seen: Observation, topic: str) -> bool:
 
 @pytest.mark.parametrize("crash", CRASHES)
 @pytest.mark.parametrize("what", WAITS)
-def test_what_waits_comes_after_a_crash(what: str, crash: str) -> None:
+def test_with_synchronous_flush_no_waiting_message_is_lost_in_a_crash(what: str, crash: str) -> None:
     """With synchronous flush no waiting message is lost in a crash, and the oracle would report a missing one."""
     actions, topic = WAITS[what]
     simulation = Simulation(Setup(0), keep=True)
@@ -97,7 +97,7 @@ def _is_used(message: Delivery, used: set[tuple[str, int]]) -> bool:
     return message.handle is None or (message.handle.topic, message.handle.offset) in used
 
 
-def test_what_a_crash_loses_is_found() -> None:
+def test_a_message_that_never_arrives_after_a_crash_is_reported_by_name() -> None:
     """A message that never arrives after a crash is reported by its name, in many random situations."""
     named = set()
     for seed in range(60):

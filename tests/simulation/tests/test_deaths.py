@@ -13,7 +13,7 @@ TOPIC = "B"
 
 
 @pytest.mark.parametrize("limit", [0, 1, 16])
-def test_a_group_gets_a_message_as_often_as_it_allows(limit: int) -> None:
+def test_a_failing_message_is_dead_after_the_retry_limit_of_its_group(limit: int) -> None:
     """After the retry limit, with a later delay level each time, a message is dead and never redelivered."""
     simulation = Simulation(Setup(1, limits=(limit, limit)), keep=True)
     session, group = simulation.session, PULL_GROUPS[0]
@@ -37,7 +37,7 @@ def test_a_group_gets_a_message_as_often_as_it_allows(limit: int) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("retries", [0, 1, 16])
-def test_what_a_popping_client_gives_up_is_dead(retries: int, mode: str) -> None:
+def test_a_message_that_a_popping_client_gives_up_is_a_dead_letter(retries: int, mode: str) -> None:
     """A message that a client gives up is dead for good, however often it was redelivered before."""
     simulation = Simulation(Setup(1, mode=mode, retry_first=100), keep=True)
     session, client = simulation.session, simulation.poppers[0]
@@ -65,7 +65,7 @@ def test_what_a_popping_client_gives_up_is_dead(retries: int, mode: str) -> None
         (a_change_hides_another_message, "0 visible, 0 in flight, 0 done"),
     ],
 )
-def test_a_message_is_one_thing_at_a_time(falsify: Falsify, states: str) -> None:
+def test_a_message_in_two_states_or_none_is_reported_with_its_states(falsify: Falsify, states: str) -> None:
     """A message in two states or in none is reported with its states, in the same step."""
     said = [
         complaint(setup, one)
@@ -77,7 +77,7 @@ def test_a_message_is_one_thing_at_a_time(falsify: Falsify, states: str) -> None
     assert "" not in said
 
 
-def test_the_seeds_of_a_run_try_every_limit() -> None:
+def test_the_first_seeds_use_every_retry_limit_and_have_dead_letters() -> None:
     """Groups with each limit send messages back, and every kind of group has dead letters."""
     limits: set[int] = set()
     dead: set[str] = set()

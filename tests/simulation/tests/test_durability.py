@@ -16,15 +16,14 @@ SEND, POWER_LOSS = Action("send", d=0), Action("power loss")
 
 
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
-def test_nothing_is_lost_that_is_promised(seeds: range) -> None:
+def test_flushed_messages_survive_every_crash_and_reach_every_group(seeds: range) -> None:
     """Flushed messages survive every crash in order, slaves equal their masters, and groups get every message."""
     reports = [found for seed in seeds if (found := report(seed))]
 
     assert not reports, "\n\n".join(reports)
 
 
-def test_the_seeds_of_a_run_lose_messages() -> None:
-    """Some messages are lost in the first seeds, and others are kept."""
+def test_the_first_seeds_lose_some_messages_and_keep_others() -> None:
     ended = [run(*plan(seed)) for seed in range(30)]
 
     assert sum(master.kept.lost for one in ended for master in one.masters) > 50
@@ -50,12 +49,14 @@ def _ended_at(disk: Disk, *actions: Action) -> Master:
     ],
     ids=["power", "process", "stopped in between", "flushed in between", "synchronous", "with a slave"],
 )
-def test_what_a_death_costs(disk: Disk, actions: list[Action], lost: int) -> None:
+def test_only_a_power_loss_without_synchronous_flush_loses_messages(
+    disk: Disk, actions: list[Action], lost: int
+) -> None:
     """Only a power loss without synchronous flush loses messages, and only recently stored ones."""
     assert _ended_at(disk, *actions).kept.lost == lost
 
 
-def test_who_waits_for_a_slave_gets_it_or_is_told() -> None:
+def test_a_send_that_waits_for_a_slave_is_answered_when_it_returns() -> None:
     """A send that waits for a slave is answered when the slave returns, and after three seconds otherwise."""
     master = _ended_at(Disk(slaves=1, sync_master=True), Action("slave down"), SEND)
     assert len(master.waiting) == 1
@@ -80,7 +81,7 @@ def _flushed(master: Master) -> None:
 
 
 @pytest.mark.parametrize("told", [_not_with_power, _long_ago, _flushed])
-def test_a_loss_that_must_not_be_is_found(told: Callable[[Master], None]) -> None:
+def test_an_unexplained_loss_of_a_message_is_reported(told: Callable[[Master], None]) -> None:
     """An unexplained loss of a message is reported with its name."""
     master = _ended_at(Disk(), SEND)
     master.broker.crash()
@@ -89,7 +90,7 @@ def test_a_loss_that_must_not_be_is_found(told: Callable[[Master], None]) -> Non
         told(master)
 
 
-def test_other_wrongs_are_found() -> None:
+def test_wrong_offsets_queue_lengths_and_missed_messages_are_reported() -> None:
     """An offset beyond the end of a queue, a queue that is too long, and a missed message are reported."""
     master = _ended_at(Disk(), SEND)
     topic = next(iter(TOPICS))
@@ -114,9 +115,11 @@ def test_other_wrongs_are_found() -> None:
         (Disk(), [Action("advance", a=7), POWER_LOSS], True),
         (Disk(), [Action("take down"), Action("advance", a=7), Action("bring back")], True),
     ],
-    ids=["process", "synchronous", "power", "while its copy is made", "after its copy was made", "away"],
+    ids=["process", "synchronous", "power", "while its copy is made", "after its copy was made", "stopped"],
 )
-def test_what_must_come_again(disk: Disk, actions: list[Action], comes: bool) -> None:
+def test_an_unacknowledged_message_is_redelivered_unless_a_power_loss_lost_it(
+    disk: Disk, actions: list[Action], comes: bool
+) -> None:
     """An unacknowledged popped message is redelivered, unless a power loss may have lost its check point or copy.
 
     The oracle reports it missing until it arrives.

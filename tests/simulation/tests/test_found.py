@@ -222,7 +222,7 @@ So the message is dead and in flight. The oracle required a dead letter to be do
     ],
     ids=["changed twice, then crashed", "woken by one that was woken", "woken by one whose time was over"],
 )
-def test_what_was_wrong_stays_repaired(setup: Setup, actions: list[Action]) -> None:
+def test_fixed_broker_bugs_stay_fixed(setup: Setup, actions: list[Action]) -> None:
     """A case in which the broker was wrong once has no violation any more."""
     assert failure(setup, actions) == ""
 
@@ -277,12 +277,12 @@ The oracle assumed that a taken reset is safe.
         "reset taken, then crashed",
     ],
 )
-def test_what_is_right_is_let_pass(setup: Setup, actions: list[Action]) -> None:
+def test_upstream_behavior_that_the_oracle_once_reported_has_no_violation(setup: Setup, actions: list[Action]) -> None:
     """A case in which the oracle was wrong once, because upstream does the same, has no violation."""
     assert failure(setup, actions) == ""
 
 
-def test_silence_is_the_same_in_every_journal() -> None:
+def test_an_end_with_unknown_state_has_an_empty_outcome_in_the_journal() -> None:
     """An end with an unknown state has no response, and the journal shows that as a plain value."""
     simulation = run(Setup(0), [Action("prepare"), Action("end", b=5)])
 
@@ -291,7 +291,7 @@ def test_silence_is_the_same_in_every_journal() -> None:
     assert json.loads(ends[-1])["outcome"] == {}
 
 
-def test_a_gone_client_leaves_nothing_waiting() -> None:
+def test_closing_a_connection_removes_its_waiting_requests_and_no_others() -> None:
     """Closing a connection removes its waiting pops, notifications and pulls, and no others."""
     session = Session(BrokerConfig(), EmulationConfig(), 0, lambda seen: None)
     session.create_topic("A", 1)

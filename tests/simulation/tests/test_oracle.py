@@ -462,7 +462,7 @@ IN_EVERY_MODE: tuple[Falsify, ...] = (
 """The other modes differ in the time of redelivery and in how acknowledgements match."""
 
 
-def test_right_answers_pass() -> None:
+def test_unchanged_observations_have_no_violation() -> None:
     """The unchanged observations contain no violation when they are processed a second time."""
     for seed in SEEDS:
         setup, stream = answers(seed)
@@ -470,14 +470,14 @@ def test_right_answers_pass() -> None:
 
 
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda falsify: falsify.__name__)
-def test_a_falsified_answer_is_found(falsify: Falsify) -> None:
+def test_a_falsified_observation_is_reported(falsify: Falsify) -> None:
     """One falsified observation of this kind, anywhere, is reported."""
     assert falsified_in(falsify, [answers(seed) for seed in SEEDS]) >= 3, "too few places to be wrong in"
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "check points"])
 @pytest.mark.parametrize("falsify", IN_EVERY_MODE, ids=lambda falsify: falsify.__name__)
-def test_a_falsified_answer_is_found_in_every_mode(falsify: Falsify, mode: str) -> None:
+def test_a_falsified_observation_is_reported_in_every_pop_mode(falsify: Falsify, mode: str) -> None:
     """One falsified observation of this kind is reported in the other pop modes, too."""
     assert falsified_in(falsify, [answers(seed, mode) for seed in SEEDS[:6]]) >= 3, "too few places to be wrong in"
 
@@ -495,13 +495,13 @@ def falsified_in(falsify: Falsify, streams: list[tuple[Setup, tuple[Observation,
 
 
 @pytest.mark.parametrize("falsify", [a_crash_skips_messages])
-def test_a_crash_that_skips_messages_is_found(falsify: Falsify) -> None:
+def test_a_crash_that_skips_messages_is_reported(falsify: Falsify) -> None:
     """A group that continues after messages that it has not got, after a crash, is reported."""
     assert falsified_in(falsify, [answers(seed, crashing=True) for seed in SEEDS]) >= 3
 
 
 @pytest.mark.parametrize(("position", "verdict"), [(2, ""), (1, "goes on at 1"), (0, "goes on at 0"), (-1, "at -1")])
-def test_a_crash_that_forgets_what_was_written_is_found(position: int, verdict: str) -> None:
+def test_a_crash_that_loses_written_offsets_is_reported(position: int, verdict: str) -> None:
     """Offsets are written at least every 10 s: reading two messages again that were popped a minute ago is reported."""
     simulation = Simulation(Setup(0, retry_first=0), keep=True)
     for verb, a in (("burst", 1), ("pop", 1), ("advance", 8), ("pop", 1), ("advance", 4), ("crash", 0)):
@@ -520,7 +520,7 @@ def test_a_crash_that_forgets_what_was_written_is_found(position: int, verdict: 
     assert verdict or not complaint(simulation.setup, seen)
 
 
-def test_a_level_that_is_not_read_from_its_head_is_found() -> None:
+def test_a_delay_level_that_delivers_out_of_order_is_reported() -> None:
     """A delay level that delivers the second of two messages first is reported."""
     simulation = Simulation(Setup(0), keep=True)
     for verb in ("send", "send", "advance"):

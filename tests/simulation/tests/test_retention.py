@@ -66,7 +66,7 @@ def falsified_in(falsify: Falsify, retentions: Iterable[str]) -> list[str]:
         (a_pull_has_a_gap, ["told"], ""),
     ],
 )
-def test_a_wrong_deletion_is_found(falsify: Falsify, retentions: Iterable[str], words: str) -> None:
+def test_a_wrong_deletion_of_files_is_reported(falsify: Falsify, retentions: Iterable[str], words: str) -> None:
     """A wrong deletion anywhere is reported, usually by its own rule; moved in time it may break another one."""
     said = falsified_in(falsify, retentions)
 
@@ -75,7 +75,7 @@ def test_a_wrong_deletion_is_found(falsify: Falsify, retentions: Iterable[str], 
     assert any(words in each for each in said), said
 
 
-def test_the_seeds_of_a_run_delete_what_is_in_use() -> None:
+def test_the_seeds_delete_files_of_every_retention_with_unread_messages() -> None:
     """Every kind of retention deletes files, even with unread messages, and clients meet deleted messages."""
     seen = [one for seed in SEEDS for one in answers(seed)[1]]
 
@@ -85,7 +85,7 @@ def test_the_seeds_of_a_run_delete_what_is_in_use() -> None:
     assert {plan(seed)[0].retention for seed in range(160)} == {"", *RETENTIONS}
 
 
-def _gone_after(*actions: Action) -> Simulation:
+def _all_deleted_after(*actions: Action) -> Simulation:
     """Create a broker that has deleted all messages stored by these actions."""
     simulation = Simulation(Setup(0, retention="told"), keep=True)
     for action in (*actions, Action("fill", a=4), Action("delete"), Action("advance", a=4), Action("advance", a=5)):
@@ -94,10 +94,10 @@ def _gone_after(*actions: Action) -> Simulation:
     return simulation
 
 
-def test_what_is_gone_is_not_owed() -> None:
+def test_deleted_messages_need_not_be_delivered() -> None:
     """Deleted messages that waited, were popped, were pulled or were unread need not be delivered."""
     pulled = [Action("send"), Action("pull"), Action("pop", d=3)]
-    simulation = _gone_after(*pulled, Action("send timed", d=9), Action("prepare", d=4), Action("send", d=3))
+    simulation = _all_deleted_after(*pulled, Action("send timed", d=9), Action("prepare", d=4), Action("send", d=3))
     simulation.perform(Action("send back", b=1))
     simulation.perform(Action("end"))
     simulation.drain()
@@ -108,12 +108,12 @@ def test_what_is_gone_is_not_owed() -> None:
 
 
 @pytest.mark.parametrize("seed", [20217, 21213, 21537])
-def test_what_is_right_is_let_pass(seed: int) -> None:
+def test_waiting_for_deleted_messages_and_op_messages_is_no_violation(seed: int) -> None:
     """Two cases are no violation: a delay level that waits for deleted messages, a round without its op messages."""
     assert leftovers(run(*plan(seed)).session) == []
 
 
-def test_what_is_gone_and_comes_back_is_found() -> None:
+def test_a_copy_of_a_deleted_message_is_reported() -> None:
     """A copy that is made after its message was deleted is reported."""
     simulation = Simulation(Setup(0, retention="always"), keep=True)
     soon = Action("advance", a=5)

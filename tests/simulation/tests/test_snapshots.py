@@ -23,7 +23,7 @@ def lived_through(seed: int, stop: Action) -> tuple[list[Observation], bytes]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_it_goes_on_as_after_a_restart(seed: int) -> None:
+def test_an_engine_from_a_snapshot_continues_as_after_a_restart(seed: int) -> None:
     """Observations and the final snapshot are identical after a restart and after a start from a snapshot.
 
     They include half messages, delayed and timer messages, pops of each mode, ordered batches and offsets.

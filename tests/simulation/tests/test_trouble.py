@@ -23,15 +23,14 @@ MOST_EVENTS = 3_000
 
 
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
-def test_what_is_accepted_is_delivered(seeds: range) -> None:
+def test_accepted_messages_are_delivered_after_the_trouble(seeds: range) -> None:
     """No request is rejected without a reason, no message is lost or invented, and in the end every group has all."""
     reports = [found for seed in seeds[::PART] if (found := report(seed))]
 
     assert not reports, "\n\n".join(reports)
 
 
-def test_the_seeds_of_a_run_meet_every_refusal() -> None:
-    """Each trouble rejects each kind of request that it affects."""
+def test_each_trouble_rejects_each_kind_of_request_that_it_affects() -> None:
     met: Counter[tuple[str, str]] = Counter()
     for seed in range(17):
         met += run(*plan(seed)).book.refusals
@@ -41,8 +40,7 @@ def test_the_seeds_of_a_run_meet_every_refusal() -> None:
     assert met["slow", "send"] > 10
 
 
-def test_a_seed_repeats() -> None:
-    """Two runs of a seed have the same responses at the same times."""
+def test_two_runs_of_a_seed_have_the_same_responses_at_the_same_times() -> None:
     first, second = (run(*plan(0), keep=True).events for _ in range(2))
 
     assert len(first) > 500
@@ -66,7 +64,9 @@ def _complaint(events: list[Event]) -> str:
 
 
 @pytest.mark.parametrize(("falsify", "words"), FALSIFIED.items(), ids=[one.__name__ for one in FALSIFIED])
-def test_a_wrong_answer_is_found(falsify: Callable[[list[Event]], Iterator[list[Event]]], words: str) -> None:
+def test_a_falsified_event_is_reported_for_the_right_reason(
+    falsify: Callable[[list[Event]], Iterator[list[Event]]], words: str
+) -> None:
     """One falsified event, anywhere, is reported, and for the right reason."""
     draw = random.Random(falsify.__name__)
     said = []
