@@ -25,7 +25,9 @@ def fill(e: Entrance, message_group: str = "") -> None:
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*ALL)
-def test_an_expression_finds_its_messages(e: Entrance, expression: str, kind: str, found: list[bytes]) -> None:
+def test_a_pop_with_an_expression_returns_only_the_matching_messages(
+    e: Entrance, expression: str, kind: str, found: list[bytes]
+) -> None:
     """A pop returns the matching messages in the order of sending and skips the others for good."""
     e.topic()
     e.group()
@@ -37,7 +39,9 @@ def test_an_expression_finds_its_messages(e: Entrance, expression: str, kind: st
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*BROKER, enable_property_filter=True)
-def test_a_pull_finds_the_same(e: BrokerEntrance, expression: str, kind: str, found: list[bytes]) -> None:
+def test_a_pull_with_an_expression_returns_only_the_matching_messages(
+    e: BrokerEntrance, expression: str, kind: str, found: list[bytes]
+) -> None:
     """A pull returns the matching messages; its next offset is behind those that did not match."""
     e.topic()
     e.group()
@@ -49,8 +53,7 @@ def test_a_pull_finds_the_same(e: BrokerEntrance, expression: str, kind: str, fo
 
 @pytest.mark.parametrize("expression", [expression for expression, kind, _ in FOUND if kind == SQL])
 @through(*BROKER)
-def test_a_pull_by_sql_has_to_be_allowed(e: BrokerEntrance, expression: str) -> None:
-    """A pull with a SQL92 expression is rejected unless enablePropertyFilter is set."""
+def test_without_enable_property_filter_a_pull_by_sql_is_rejected(e: BrokerEntrance, expression: str) -> None:
     e.topic()
     answer = e.pull(0, expression=expression, kind=SQL).answer
     assert answer is not None
@@ -59,7 +62,9 @@ def test_a_pull_by_sql_has_to_be_allowed(e: BrokerEntrance, expression: str) -> 
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*ALL)
-def test_an_expression_in_order(e: Entrance, expression: str, kind: str, found: list[bytes]) -> None:
+def test_an_ordered_pop_with_an_expression_returns_one_match_after_another(
+    e: Entrance, expression: str, kind: str, found: list[bytes]
+) -> None:
     """An ordered pop of one message returns the next match once the previous one is acknowledged.
 
     Messages in between do not block the queue.
@@ -78,7 +83,9 @@ def test_an_expression_in_order(e: Entrance, expression: str, kind: str, found: 
     ("expression", "kind", "again"), [("red", TAG, [b"large red", b"small red"]), ("size > 3", SQL, [b"large"])]
 )
 @through(*ALL)
-def test_what_comes_again_is_filtered_anew(e: Entrance, expression: str, kind: str, again: list[bytes]) -> None:
+def test_redelivered_messages_are_filtered_by_the_new_pops_expression(
+    e: Entrance, expression: str, kind: str, again: list[bytes]
+) -> None:
     """A pop filters redelivered messages by its own expression and skips those that do not match."""
     e.topic()
     e.group()
@@ -90,7 +97,7 @@ def test_what_comes_again_is_filtered_anew(e: Entrance, expression: str, kind: s
 
 
 @through(*ALL)
-def test_tags_of_one_hash(e: Entrance) -> None:
+def test_tags_with_the_same_hash_match_at_the_broker_but_not_at_the_proxy(e: Entrance) -> None:
     """The broker compares hash codes of tags, so tags with the same hash match.
 
     The proxy compares the tags themselves and acknowledges messages that do not match.

@@ -56,7 +56,7 @@ def test_one_message_wakes_one_pop_of_each_group(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_what_one_pop_leaves_wakes_the_next(e: Entrance) -> None:
+def test_messages_that_a_woken_pop_leaves_wake_the_next_one(e: Entrance) -> None:
     """Messages that a woken pop leaves wake the next one, so that all waiting pops share the backlog."""
     e.topic()
     waiting = [e.pop(client=str(number), count=1, poll_ms=15_000) for number in range(4)]
@@ -66,7 +66,7 @@ def test_what_one_pop_leaves_wakes_the_next(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
-def test_only_what_is_wanted_wakes(e: Entrance, expression: str, kind: str) -> None:
+def test_only_a_matching_message_wakes_a_waiting_pop(e: Entrance, expression: str, kind: str) -> None:
     """Only a message that matches the tag or SQL92 expression of a waiting pop wakes it; others are skipped."""
     e.topic()
     waiting = e.pop(poll_ms=15_000, expression=expression, kind=kind)
@@ -79,7 +79,7 @@ def test_only_what_is_wanted_wakes(e: Entrance, expression: str, kind: str) -> N
 
 
 @through(*ALL)
-def test_what_came_back_wakes_nobody(e: Entrance) -> None:
+def test_a_message_in_a_v1_retry_topic_wakes_no_waiting_pop(e: Entrance) -> None:
     """A message in a retry topic of the first form (v1) does not wake a waiting pop.
 
     The pop finds it at its deadline.
@@ -95,7 +95,7 @@ def test_what_came_back_wakes_nobody(e: Entrance) -> None:
 
 
 @through(*ALL, enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=False)
-def test_what_came_back_wakes_with_retry_topics_of_the_second_form(e: Entrance) -> None:
+def test_with_enable_retry_topic_v2_a_redelivered_message_wakes_a_waiting_pop(e: Entrance) -> None:
     """With enableRetryTopicV2 a redelivered message wakes a waiting pop, 2 to 4 s after its invisible duration."""
     e.filled(1)
     e.take()
@@ -107,7 +107,7 @@ def test_what_came_back_wakes_with_retry_topics_of_the_second_form(e: Entrance) 
 
 
 @through(*ALL, wake_poll_on_redelivery=True)
-def test_what_came_back_wakes_if_it_shall(e: Entrance) -> None:
+def test_with_wake_poll_on_redelivery_a_redelivered_message_wakes_a_pop(e: Entrance) -> None:
     """With the emulator's key wakePollOnRedelivery a redelivered message wakes a waiting pop."""
     e.filled(1)
     e.take()
@@ -117,7 +117,7 @@ def test_what_came_back_wakes_if_it_shall(e: Entrance) -> None:
 
 
 @through(*ALL, wake_poll_on_redelivery=True)
-def test_what_came_back_wakes_each_time(e: Entrance) -> None:
+def test_with_wake_poll_on_redelivery_each_redelivery_wakes_a_pop(e: Entrance) -> None:
     """With wakePollOnRedelivery each redelivery wakes a waiting pop, also that of a message of the retry topic."""
     e.filled(1)
     e.take()
@@ -128,7 +128,7 @@ def test_what_came_back_wakes_each_time(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_the_last_acknowledgement_of_a_batch_wakes(e: Entrance) -> None:
+def test_the_last_ack_of_an_ordered_batch_wakes_a_waiting_pop(e: Entrance) -> None:
     """The last acknowledgement of an ordered batch frees the queue and wakes a waiting pop; earlier ones do not."""
     e.fifo()
     e.send(b"0", b"1", b"2", message_group="g")
@@ -141,7 +141,7 @@ def test_the_last_acknowledgement_of_a_batch_wakes(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_the_end_of_a_batchs_time_wakes(e: Entrance) -> None:
+def test_the_expiry_of_an_ordered_batch_wakes_a_waiting_pop(e: Entrance) -> None:
     """The end of the invisible duration of an ordered batch frees the queue and wakes a waiting pop."""
     e.fifo()
     e.send(b"0", b"1", message_group="g")
@@ -154,7 +154,7 @@ def test_the_end_of_a_batchs_time_wakes(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_message_of_a_blocked_queue_wakes_in_vain(e: Entrance) -> None:
+def test_a_message_in_a_blocked_ordered_queue_does_not_end_a_waiting_pop(e: Entrance) -> None:
     """A message in a blocked ordered queue does not complete a waiting pop, which keeps waiting."""
     e.fifo()
     e.send(b"0", message_group="g")
@@ -167,7 +167,7 @@ def test_a_message_of_a_blocked_queue_wakes_in_vain(e: Entrance) -> None:
 
 
 @through(*ALL, pop_polling_size=1)
-def test_too_many_polls_are_refused_at_once(e: Entrance) -> None:
+def test_a_pop_beyond_pop_polling_size_is_rejected_with_polling_full(e: Entrance) -> None:
     """A pop beyond the limit of waiting pops is rejected at once with POLLING_FULL.
 
     With popPollingSize=1, two pops may wait.
@@ -183,7 +183,7 @@ def test_too_many_polls_are_refused_at_once(e: Entrance) -> None:
 
 
 @through(*ALL, enable_pop_message_threshold=True, pop_inflight_message_threshold=1)
-def test_an_acknowledgement_wakes_where_too_much_was_out(e: Entrance) -> None:
+def test_an_ack_wakes_a_pop_that_waits_because_of_messages_in_flight(e: Entrance) -> None:
     """An acknowledgement wakes a pop that waits because its group had too many messages of the queue in flight."""
     e.filled(5)
     taken = e.take(count=2)
@@ -194,8 +194,7 @@ def test_an_acknowledgement_wakes_where_too_much_was_out(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_waiting_polls_cost_nothing(e: Entrance) -> None:
-    """Waiting pops schedule nothing before their deadlines, however many wait."""
+def test_waiting_pops_schedule_nothing_before_their_deadlines(e: Entrance) -> None:
     e.topic()
     for number in range(300):
         e.pop(client=str(number % 10), poll_ms=15_000)
@@ -207,7 +206,7 @@ def test_waiting_polls_cost_nothing(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_poll_of_one_queue_hears_of_that_queue_only(e: BrokerEntrance) -> None:
+def test_a_pop_of_one_queue_is_woken_by_messages_of_that_queue_only(e: BrokerEntrance) -> None:
     """A pop of one queue is woken by messages of that queue only, a pop of any queue by messages of all queues."""
     e.topic(queues=2)
     one, every = e.pop_one_queue(1, poll_ms=5_000), e.pop_one_queue(-1, poll_ms=5_000)
@@ -220,7 +219,7 @@ def test_a_poll_of_one_queue_hears_of_that_queue_only(e: BrokerEntrance) -> None
 
 
 @through(*BROKER)
-def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerEntrance) -> None:
+def test_neither_a_rebalance_nor_a_reset_wakes_a_waiting_pop(e: BrokerEntrance) -> None:
     """Neither a rebalance nor an offset reset wakes a waiting pop; the pop finds the reset at its deadline."""
     e.filled(1)
     e.take()
@@ -237,7 +236,7 @@ def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_rebalance_wakes_no_pull(e: BrokerEntrance) -> None:
+def test_a_rebalance_does_not_end_a_held_pull(e: BrokerEntrance) -> None:
     """A rebalance does not end a held pull, which a message still wakes."""
     e.topic()
     e.beat("a")
@@ -251,7 +250,7 @@ def test_a_rebalance_wakes_no_pull(e: BrokerEntrance) -> None:
 
 
 @through(*ALL, pop_long_polling_force_notify_interval=3)
-def test_now_and_then_any_message_wakes(e: Entrance) -> None:
+def test_every_third_message_wakes_a_pop_with_force_notify_interval_3(e: Entrance) -> None:
     """With popLongPollingForceNotifyInterval=3, every third message wakes a waiting pop, even if it does not match.
 
     The pop then keeps waiting.
@@ -273,7 +272,7 @@ def test_now_and_then_any_message_wakes(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_notification_says_that_there_is_something(e: BrokerEntrance) -> None:
+def test_a_notification_reports_an_available_message_or_none_at_its_deadline(e: BrokerEntrance) -> None:
     """A notification reports an available message, at once or on arrival, or none at its deadline.
 
     It takes no message.
@@ -303,7 +302,7 @@ def test_a_peek_takes_nothing(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_held_pull_ends_after_its_time(e: BrokerEntrance) -> None:
+def test_a_held_pull_ends_with_pull_not_found_at_its_deadline(e: BrokerEntrance) -> None:
     """A held pull ends at its deadline with PULL_NOT_FOUND and its next offset."""
     e.filled(1)
     held = e.pull(1, suspend_ms=6_000)
@@ -315,7 +314,7 @@ def test_a_held_pull_ends_after_its_time(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_held_pull_passes_over_what_it_does_not_want(e: BrokerEntrance) -> None:
+def test_a_held_pull_skips_a_message_that_does_not_match(e: BrokerEntrance) -> None:
     """A held pull skips a message that does not match, at its next check, and returns the next offset."""
     e.filled(1)
     held = e.pull(1, suspend_ms=15_000, expression="red")
@@ -328,7 +327,7 @@ def test_a_held_pull_passes_over_what_it_does_not_want(e: BrokerEntrance) -> Non
 
 @through(*BROKER)
 @pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
-def test_only_what_is_wanted_wakes_a_pull(e: BrokerEntrance, expression: str, kind: str) -> None:
+def test_only_a_matching_message_wakes_a_held_pull(e: BrokerEntrance, expression: str, kind: str) -> None:
     """Only a message that matches the tag or SQL92 expression of a held pull wakes it."""
     e.broker.config.enable_property_filter = True
     e.topic()

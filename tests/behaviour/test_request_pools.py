@@ -34,7 +34,7 @@ def bodies(e: Entrance) -> list[bytes]:
 
 
 @through(*PROTOCOLS, **ONE_THREAD)
-def test_nobody_waits_unless_something_keeps_threads(e: Entrance) -> None:
+def test_no_request_waits_while_no_thread_is_occupied(e: Entrance) -> None:
     """A pool of one thread serves any number of requests at once unless something keeps its thread busy."""
     e.topic()
     e.send(*(b"%d" % number for number in range(10)))
@@ -42,7 +42,7 @@ def test_nobody_waits_unless_something_keeps_threads(e: Entrance) -> None:
 
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
-def test_requests_take_their_time_one_after_the_other(e: Entrance) -> None:
+def test_with_a_service_time_requests_are_stored_one_after_another(e: Entrance) -> None:
     """With a service time, requests of a pool of one thread are stored one after another, each after its own time."""
     e.topic()
     waiting = [e.begin(b"%d" % number) for number in range(3)]
@@ -57,7 +57,7 @@ def test_requests_take_their_time_one_after_the_other(e: Entrance) -> None:
 
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
-def test_who_finds_no_room_is_told_at_once(e: Entrance) -> None:
+def test_a_request_that_finds_its_queue_full_is_rejected_at_once(e: Entrance) -> None:
     """A request that finds the queue of its pool full is rejected at once and stores nothing.
 
     Queued requests are served, which makes room again.
@@ -73,7 +73,7 @@ def test_who_finds_no_room_is_told_at_once(e: Entrance) -> None:
 
 
 @through("grpc", **(SEND_TAKES_50 | {"flow_limit_answer_enable": False}))
-def test_a_proxy_may_leave_it_to_its_clients_to_give_up(e: Entrance) -> None:
+def test_without_flow_limit_answer_the_proxy_does_not_respond_if_a_queue_is_full(e: Entrance) -> None:
     """Without flowLimitAnswerEnable the proxy, as in 5.3.3, does not respond to a request that finds the queue full."""
     e.topic()
     waiting = [e.begin(b"%d" % number) for number in range(4)]
@@ -83,7 +83,7 @@ def test_a_proxy_may_leave_it_to_its_clients_to_give_up(e: Entrance) -> None:
 
 
 @through("remoting", request_times="send=5000", os_page_cache_busy_time_out_mills=9_000, **ONE_THREAD)
-def test_who_waits_too_long_is_turned_away(e: BrokerEntrance) -> None:
+def test_a_request_queued_for_more_than_200_ms_is_rejected(e: BrokerEntrance) -> None:
     """A request queued for more than 200 ms is rejected at the next check of the queue, every 10 ms.
 
     The request in service continues.
@@ -109,8 +109,7 @@ def test_who_waits_too_long_is_turned_away(e: BrokerEntrance) -> None:
 
 
 @through("grpc", grpc_request_times="producer=5000", **ONE_THREAD)
-def test_a_proxy_lets_requests_wait_for_as_long_as_it_takes(e: Entrance) -> None:
-    """The proxy never times out queued requests."""
+def test_the_proxy_never_times_out_queued_requests(e: Entrance) -> None:
     e.topic()
     waiting = [e.begin(b"0"), e.begin(b"1")]
     e.advance(9_999)
@@ -121,8 +120,7 @@ def test_a_proxy_lets_requests_wait_for_as_long_as_it_takes(e: Entrance) -> None
 
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
-def test_other_pools_do_not_feel_it(e: Entrance) -> None:
-    """A full pool of producers does not delay requests of consumers."""
+def test_a_full_producer_pool_does_not_delay_requests_of_consumers(e: Entrance) -> None:
     e.topic()
     e.store(b"there")
     waiting = [e.begin(b"%d" % number) for number in range(3)]
@@ -143,7 +141,7 @@ def test_other_pools_do_not_feel_it(e: Entrance) -> None:
     grpc_consumer_thread_pool_nums=1,
     grpc_consumer_thread_queue_capacity=3,
 )
-def test_who_waits_for_messages_keeps_no_thread(e: Entrance) -> None:
+def test_a_waiting_pop_occupies_no_thread(e: Entrance) -> None:
     """A waiting pop occupies no thread, and its messages do not pass through the pool again."""
     e.topic()
     for group in "GHIJ":
@@ -164,7 +162,7 @@ def test_who_waits_for_messages_keeps_no_thread(e: Entrance) -> None:
     grpc_transaction_thread_queue_capacity=1,
     flow_limit_answer_enable=True,
 )
-def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave(e: Entrance) -> None:
+def test_a_commit_occupies_its_thread_while_it_waits_for_a_slave(e: Entrance) -> None:
     """A commit that waits for a slave occupies its thread, so that the next one queues and a third is rejected.
 
     Sends have a pool of their own.
@@ -196,8 +194,7 @@ def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave(e: Entrance) -> No
     transaction_check_interval=3_000,
     transaction_time_out=1_000,
 )
-def test_an_end_that_is_turned_away_is_asked_for(e: Entrance) -> None:
-    """A half message whose commit was rejected by a full pool is checked like one that was never ended."""
+def test_a_half_message_whose_commit_a_full_pool_rejected_is_checked(e: Entrance) -> None:
     e.topic(kind="TRANSACTION")
     e.produce("p")
     answer = e.end(e.put(half=True), COMMIT)
@@ -208,8 +205,7 @@ def test_an_end_that_is_turned_away_is_asked_for(e: Entrance) -> None:
 
 
 @through("remoting", request_refusals="ack=OVERLOAD")
-def test_an_acknowledgement_that_is_turned_away_is_none(e: BrokerEntrance) -> None:
-    """A message whose acknowledgement was rejected by a full pool is redelivered."""
+def test_a_message_whose_ack_a_full_pool_rejected_is_redelivered(e: BrokerEntrance) -> None:
     e.filled(1)
     (message,) = e.take()
     answer = e.ack(message.handle)
@@ -221,7 +217,7 @@ def test_an_acknowledgement_that_is_turned_away_is_none(e: BrokerEntrance) -> No
 
 @through("remoting")
 @pytest.mark.parametrize("form", ["REJECTREQUEST", "OVERLOAD", "TIMEOUT_CLEAN_QUEUE", "PCBUSY_CLEAN_QUEUE"])
-def test_who_waits_is_not_turned_away_afterwards(e: BrokerEntrance, form: str) -> None:
+def test_a_waiting_pop_is_not_affected_by_later_rejections(e: BrokerEntrance, form: str) -> None:
     """A waiting pop is not affected by later rejections, in any of their forms, and is served afterwards."""
     e.topic()
     waits = e.pop(poll_ms=20_000)

@@ -107,7 +107,7 @@ def test_a_pattern_is_linear(found: Found) -> None:
     assert list(hostile_growth(found)) == []
 
 
-def test_the_measure_sees_the_patterns_that_were_not_linear() -> None:
+def test_exponential_and_quadratic_patterns_are_detected() -> None:
     """An exponential nested repeat and a quadratic search for blanks around a comma are detected."""
     comments = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*(?:[{}]|[^\s{}/]+|$)", re.DOTALL)
     assert any(hostile_growth(Found("", comments, False)))
@@ -115,7 +115,7 @@ def test_the_measure_sees_the_patterns_that_were_not_linear() -> None:
     assert not any(hostile_growth(Found("", re.compile(r"\s*,\s*"), False)))
 
 
-def test_the_counter_matches_as_python_does() -> None:
+def test_the_step_counter_matches_as_python_does() -> None:
     """The step counter matches like `re`, for every kind of pattern in the product."""
     patterns = (
         r"(?:a|ab)*c?",
