@@ -292,8 +292,7 @@ def test_a_notification_reports_an_available_message_or_none_at_its_deadline(e: 
 
 
 @through(*BROKER)
-def test_a_peek_takes_nothing(e: BrokerEntrance) -> None:
-    """A peek returns the messages that a pop would return, without taking them."""
+def test_a_peek_returns_messages_without_taking_them(e: BrokerEntrance) -> None:
     e.filled(3)
     assert e.peek(2).bodies == e.peek(2).bodies == [b"0", b"1"]
     assert e.bodies() == [b"0", b"1", b"2"]

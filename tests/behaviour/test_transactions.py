@@ -221,13 +221,13 @@ def check_commit_wakes(t: Entrance, waiting: Waiting) -> None:
 
 
 @through(*ALL)
-def test_a_commit_wakes_a_pop(t: Entrance) -> None:
+def test_a_commit_wakes_a_waiting_pop(t: Entrance) -> None:
     """A commit wakes a waiting pop; the half message does not."""
     check_commit_wakes(t, t.pop(poll_ms=15_000))
 
 
 @through(*BROKER)
-def test_a_commit_wakes_a_pull(t: BrokerEntrance) -> None:
+def test_a_commit_wakes_a_held_pull(t: BrokerEntrance) -> None:
     """A commit wakes a held pull; the half message does not."""
     t.beat("puller")
     check_commit_wakes(t, t.pull(0, suspend_ms=15_000))

@@ -202,7 +202,7 @@ class TestChange:
         [(-1_000, "the invisibleTime is too small. min is 0"),
          (43_200_001, "the invisibleTime is too large. max is 43200000")],
     )  # fmt: skip
-    def test_a_duration_out_of_range_is_refused(self, client: Client, asked_ms: int, text: str) -> None:
+    def test_a_change_to_a_duration_out_of_range_is_rejected(self, client: Client, asked_ms: int, text: str) -> None:
         """A duration below 0 or above 12 h is rejected without a new handle."""
         (handle,) = taken(client)
         answer = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))

@@ -64,7 +64,7 @@ def test_a_request_without_room_in_its_pool_gets_no_response_or_flow_limit(told:
     assert too_many.finished is told
 
 
-def test_a_receive_that_waits_for_messages_keeps_no_thread() -> None:
+def test_a_waiting_receive_occupies_no_thread() -> None:
     """A waiting receive occupies no thread: one thread serves any number of them."""
     world = limited(
         grpc_request_times="consumer=10", grpc_consumer_thread_pool_nums=1, grpc_consumer_thread_queue_capacity=3

@@ -87,7 +87,7 @@ def test_a_mixed_topic_accepts_all_message_types() -> None:
 
 
 @pytest.mark.parametrize("topic", ["nowhere", "a|b", "%RETRY%g", "%DLQ%g"])
-def test_an_unknown_topic_is_not_found(world: GrpcWorld, topic: str) -> None:
+def test_a_route_or_assignment_of_an_unknown_topic_is_not_found(world: GrpcWorld, topic: str) -> None:
     """An unknown topic returns TOPIC_NOT_FOUND in both calls and is not created."""
     for status in (route(world, topic).status, assignment(world, topic).status):
         assert (status.code, status.message) == (40402, no_route(topic))

@@ -116,7 +116,7 @@ def test_configuration_keys_shorten_the_backoff_and_polls_of_consumers(world: Gr
     assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == [1, 120]
 
 
-def test_each_settings_command_is_answered(world: GrpcWorld) -> None:
+def test_each_settings_command_gets_a_response(world: GrpcWorld) -> None:
     """Each settings command gets a response, also a repeated one and one on a second stream."""
     client = world.client()
     first = client.settle(publishing("T"))
@@ -142,7 +142,7 @@ def test_the_response_to_the_first_settings_of_a_stream_is_repeated(world: GrpcW
     assert [len(command.settings.publishing.topics) for command in stream.commands] == [1, 1, 2, 2, 2]
 
 
-def test_a_stream_that_has_ended_gets_no_more_answers(world: GrpcWorld) -> None:
+def test_a_stream_that_has_ended_gets_no_more_responses(world: GrpcWorld) -> None:
     """A stream that has ended gets no repeated responses, nor does a stream without configured times."""
     stream = world.client().settle(publishing("T"))
     stream.half_close()

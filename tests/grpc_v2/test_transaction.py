@@ -68,7 +68,7 @@ class TestEndTransaction:
         assert visible(world) == []
         assert checks(stream) == []
 
-    def test_a_transaction_ends_once(self, world: GrpcWorld) -> None:
+    def test_a_second_end_of_a_transaction_is_rejected(self, world: GrpcWorld) -> None:
         """Any resolution consumes the transaction id, also from another client. A second end fails."""
         producer = world.producer("p", "T")
         for number, resolution in enumerate((pb.COMMIT, pb.ROLLBACK, 0, 9)):

@@ -181,7 +181,7 @@ def cost_growth(parse: Callable[[str], Any], beginning: str, fragment: str, end:
 
 
 @pytest.mark.parametrize("name", PARSERS)
-def test_a_parser_is_linear(name: str) -> None:
+def test_the_work_of_a_parser_grows_linearly_with_its_input(name: str) -> None:
     """Twice the input takes about twice the operations, for every repeated fragment after every beginning."""
     parse = PARSERS[name]
     parse_once = [cost_growth(parse, beginning, fragment) for beginning in BEGINNINGS for fragment in FRAGMENTS]

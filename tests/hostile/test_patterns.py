@@ -102,7 +102,7 @@ def hostile_growth(found: Found) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("found", every_pattern(), ids=lambda found: found.place)
-def test_a_pattern_is_linear(found: Found) -> None:
+def test_the_steps_of_a_pattern_grow_linearly_with_its_text(found: Found) -> None:
     """Twice the text takes twice the steps, for any run of a fragment behind any beginning and before any end."""
     assert list(hostile_growth(found)) == []
 

@@ -201,7 +201,7 @@ class TestPull:
             f"queueId[7] is illegal, topic:[P] topicConfig.readQueueNums:[1] consumer:[/{host}:{number}]",
         )
 
-    def test_a_waiting_pull_is_answered_by_the_next_message(self, port: Port, peer: Peer) -> None:
+    def test_a_long_polling_pull_gets_the_next_message(self, port: Port, peer: Peer) -> None:
         """A long-polling pull gets the next message on its own connection, and the sender gets its own response."""
         create(peer, "P")
         waiting = port.peer()

@@ -44,7 +44,7 @@ def recording(answer: Any = None) -> tuple[Port, RecordingNode]:
     return Port(engine, broker), broker
 
 
-def test_an_answer_has_the_opaque_of_its_request() -> None:
+def test_a_response_has_the_opaque_of_its_request() -> None:
     """Each pipelined request gets a response with its own opaque, also if it is negative."""
     port, _ = recording()
     peer = port.peer()
@@ -58,7 +58,7 @@ def test_an_answer_has_the_opaque_of_its_request() -> None:
     ]
 
 
-def test_answers_to_one_piece_of_bytes_leave_in_one_write() -> None:
+def test_responses_to_one_piece_of_bytes_leave_in_one_write() -> None:
     """Responses to requests in one piece of bytes leave in one write, regardless of their number."""
     port, _ = recording()
     peer = port.peer()
@@ -67,7 +67,7 @@ def test_answers_to_one_piece_of_bytes_leave_in_one_write() -> None:
     assert len(peer.received()) == 50
 
 
-def test_oneway_requests_are_carried_out_and_never_answered() -> None:
+def test_oneway_requests_are_carried_out_and_get_no_response() -> None:
     """Oneway requests are carried out and get no response, even if they are rejected or unknown."""
     port, broker = recording()
     peer = port.peer()
@@ -76,7 +76,7 @@ def test_oneway_requests_are_carried_out_and_never_answered() -> None:
     assert broker.operations == [GetMaxOffset("T", 0)]
 
 
-def test_binary_requests_are_answered_in_json() -> None:
+def test_binary_requests_get_json_responses() -> None:
     """Requests with binary headers get JSON responses, as on 5.3.3."""
     port, _ = recording()
     answer = port.peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET, serialize_type=frame.ROCKETMQ)
@@ -396,7 +396,7 @@ def test_an_unexpected_exception_while_reading_closes_only_its_connection(monkey
         ).map(lambda value: json.dumps(value).encode()),
     ),
 )
-def test_any_request_gets_one_answer_or_waits(code: int, ext: dict[str, str], body: bytes) -> None:
+def test_any_request_gets_one_response_or_waits(code: int, ext: dict[str, str], body: bytes) -> None:
     """A request with any fields and any body gets one response or waits, and causes no unexpected exception.
 
     Stored messages do not change, unless the request deletes a topic.

@@ -61,7 +61,7 @@ def test_a_subscription_is_returned_only_while_its_group_is_online(peer: Peer) -
     assert shown["subscriptionData"] == {**wanted, "classFilterMode": False, "subVersion": 0}
 
 
-def test_a_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
+def test_a_consume_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
     """A consume time span has the store times of each queue. A group that consumed everything has no delay.
 
     An empty queue has no times.

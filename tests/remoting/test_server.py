@@ -77,7 +77,7 @@ def server() -> Server:
     return Server()
 
 
-def test_requests_are_answered_in_one_write(server: Server) -> None:
+def test_requests_in_one_piece_get_their_responses_in_one_write(server: Server) -> None:
     """Two requests get their responses in one write, after the engine's time was advanced."""
     protocol, transport = server.connect()
     protocol.dataReceived(request(opaque=1) + request(opaque=2))
@@ -85,7 +85,7 @@ def test_requests_are_answered_in_one_write(server: Server) -> None:
     assert (len(transport.writes), server.ticks) == (1, 1)
 
 
-def test_malformed_bytes_close_the_connection_without_an_answer(server: Server) -> None:
+def test_malformed_bytes_close_the_connection_without_a_response(server: Server) -> None:
     """Malformed bytes close the connection without a response and log one line. Later bytes are ignored.
 
     Other connections continue.
@@ -101,7 +101,7 @@ def test_malformed_bytes_close_the_connection_without_an_answer(server: Server) 
     assert [each.code for each in answers(other_transport)] == [3]
 
 
-def test_answers_before_malformed_bytes_are_written(server: Server) -> None:
+def test_responses_before_malformed_bytes_are_written(server: Server) -> None:
     """Responses to requests before malformed bytes in the same piece are written."""
     protocol, transport = server.connect()
     protocol.dataReceived(request() + b"\xff" * 20)

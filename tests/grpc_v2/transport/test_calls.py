@@ -461,7 +461,7 @@ def test_a_call_with_a_response_needs_no_timer() -> None:
     assert peer.deadlines.next_due is None
 
 
-def test_a_finished_answer_that_waits_for_credit_has_no_deadline() -> None:
+def test_a_complete_response_that_waits_for_credit_has_no_deadline() -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="1S")) + peer.data(1, message(bytes(100_000)), end=True))
     _expire(peer, 9)

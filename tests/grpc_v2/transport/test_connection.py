@@ -190,7 +190,7 @@ def test_a_client_that_does_not_begin_with_settings_is_rejected() -> None:
     assert peer.connection.output.failure == "PROTOCOL_ERROR: the first frame is not SETTINGS"
 
 
-def test_a_smaller_table_is_acknowledged_in_the_next_block() -> None:
+def test_a_smaller_header_table_is_acknowledged_in_the_next_block() -> None:
     """A client that shrinks its header table gets one table size update."""
     peer = Peer([unary()]).greet({HEADER_TABLE_SIZE: 0})
     # The library's decoder requires the update, as nghttp2 does.

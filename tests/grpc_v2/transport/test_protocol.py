@@ -85,7 +85,7 @@ class Wired:
         return frames
 
 
-def test_all_answers_to_one_read_are_written_at_once() -> None:
+def test_all_responses_to_one_read_are_written_at_once() -> None:
     """The responses to requests that arrive together leave in one write."""
     wired = Wired([unary()]).greet()
     wired.transport.writes = 0
@@ -418,7 +418,7 @@ def test_events_after_the_end_of_a_connection_are_ignored() -> None:
     assert not wired.transport.value()
 
 
-def test_the_core_knows_neither_twisted_nor_protobuf() -> None:
+def test_importing_the_transport_core_loads_neither_twisted_nor_protobuf() -> None:
     """Importing the package, the connection and the session loads neither Twisted nor protobuf."""
     program = (
         "import sys\n"

@@ -25,8 +25,7 @@ def test_pseudo_header_fields_become_attributes_and_the_others_metadata() -> Non
     assert not [name for name in head.metadata if name.startswith(":")]
 
 
-def test_repeated_names_are_joined() -> None:
-    """The values of a repeated name are joined in order."""
+def test_values_of_a_repeated_header_name_are_joined_in_order() -> None:
     assert _read([*request_fields(), ("x-a", "1"), ("x-b", "2"), ("x-a", "3")]).metadata["x-a"] == "1,3"
 
 
