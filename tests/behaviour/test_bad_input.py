@@ -57,7 +57,7 @@ def handle(e: ProtocolClient) -> str:
 
 @through(*ALL)
 @pytest.mark.parametrize("text", TORN)
-def test_a_torn_handle_acknowledges_nothing(e: ProtocolClient, handle: str, text: str) -> None:
+def test_an_ack_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle: str, text: str) -> None:
     """An acknowledgement with a handle that is too short or has a non-numeric field is rejected."""
     before = e.state()
     answer = e.ack(text)
@@ -67,7 +67,7 @@ def test_a_torn_handle_acknowledges_nothing(e: ProtocolClient, handle: str, text
 
 @through(*ALL)
 @pytest.mark.parametrize("text", ["garbage", "0 1", "0 1 10000 2147483648 0 broker-a 0 0"])
-def test_a_torn_handle_changes_nothing(e: ProtocolClient, handle: str, text: str) -> None:
+def test_a_change_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle: str, text: str) -> None:
     """A change of the invisible duration with a malformed handle is rejected.
 
     The broker reads its revive queue first.
@@ -82,8 +82,7 @@ def test_a_torn_handle_changes_nothing(e: ProtocolClient, handle: str, text: str
 
 @through(*ALL)
 @pytest.mark.parametrize("what", PLACES)
-def test_a_place_that_does_not_exist_is_not_acknowledged(e: ProtocolClient, handle: str, what: str) -> None:
-    """An acknowledgement of a nonexistent queue, offset or retry topic is rejected."""
+def test_an_ack_of_a_nonexistent_queue_offset_or_retry_topic_is_rejected(e: ProtocolClient, handle: str, what: str) -> None:
     changes, broker, proxy = PLACES[what]
     before = e.state()
     answer = e.ack(forged(handle, **changes))
@@ -93,7 +92,7 @@ def test_a_place_that_does_not_exist_is_not_acknowledged(e: ProtocolClient, hand
 
 @through(*ALL)
 @pytest.mark.parametrize("what", PLACES)
-def test_a_place_that_does_not_exist_is_not_changed(e: ProtocolClient, handle: str, what: str) -> None:
+def test_a_change_at_a_nonexistent_queue_offset_or_retry_topic_is_rejected(e: ProtocolClient, handle: str, what: str) -> None:
     """A change of the invisible duration at a nonexistent queue, offset or retry topic is rejected.
 
     The offset at the end of a queue, where no message is stored yet, is rejected as well.
@@ -109,7 +108,7 @@ def test_a_place_that_does_not_exist_is_not_changed(e: ProtocolClient, handle: s
 
 
 @through(*ALL)
-def test_a_handle_of_another_topic(e: ProtocolClient, handle: str) -> None:
+def test_an_ack_under_another_topics_name_is_rejected(e: ProtocolClient, handle: str) -> None:
     """An acknowledgement under another topic's name is rejected if that topic does not exist or lacks the offset."""
     e.topic("U")
     before = e.state()
@@ -120,7 +119,7 @@ def test_a_handle_of_another_topic(e: ProtocolClient, handle: str) -> None:
 
 
 @through(*BROKER)
-def test_a_batch_passes_over_what_does_not_exist(e: ProtocolClient, handle: str) -> None:
+def test_a_batch_ack_of_nonexistent_offsets_or_topics_has_no_effect(e: ProtocolClient, handle: str) -> None:
     """A batch acknowledgement that names only nonexistent offsets or topics succeeds without effect."""
     before = e.state()
     places = [forged(handle, offset=9), forged(handle, offset=40), forged(handle, digit=1), forged(handle, digit=2)]
@@ -131,7 +130,7 @@ def test_a_batch_passes_over_what_does_not_exist(e: ProtocolClient, handle: str)
 
 @through(*ALL)
 @pytest.mark.parametrize("ahead_ms", [1, 3_600_000, 300_000_000, 4_000_000_000_000_000])
-def test_a_handle_of_the_future_has_no_effect(e: ProtocolClient, handle: str, ahead_ms: int) -> None:
+def test_an_ack_with_a_pop_time_in_the_future_has_no_effect(e: ProtocolClient, handle: str, ahead_ms: int) -> None:
     """An acknowledgement whose handle has a pop time in the future succeeds without effect.
 
     The message is redelivered.
@@ -143,7 +142,7 @@ def test_a_handle_of_the_future_has_no_effect(e: ProtocolClient, handle: str, ah
 
 @through(*ALL)
 @pytest.mark.parametrize("what", ["stale", "outside", "nothing"])
-def test_handles_of_other_batches_in_order(e: ProtocolClient, what: str) -> None:
+def test_an_ordered_ack_affects_only_the_batch_in_flight(e: ProtocolClient, what: str) -> None:
     """An ordered acknowledgement affects only the batch in flight.
 
     An older batch's handle has no effect, a message outside the batch is rejected, and an acknowledged one succeeds
@@ -174,7 +173,9 @@ def test_handles_of_other_batches_in_order(e: ProtocolClient, what: str) -> None
         (10**15, "the invisibleTime is too large. max is 43200000"),
     ],
 )
-def test_a_proxy_takes_nothing_for_an_absurd_time(e: ProtocolClient, invisible_ms: int, text: str) -> None:
+def test_the_proxy_rejects_a_receive_with_an_invisible_duration_out_of_range(
+    e: ProtocolClient, invisible_ms: int, text: str
+) -> None:
     """The proxy rejects a receive whose invisible duration is outside 10 s to 12 h; no message is popped."""
     e.filled(3)
     before = e.state()
@@ -192,7 +193,7 @@ def test_a_proxy_takes_nothing_for_an_absurd_time(e: ProtocolClient, invisible_m
         (43_200_001, "the invisibleTime is too large. max is 43200000"),
     ],
 )
-def test_a_proxy_changes_nothing_to_an_absurd_time(
+def test_the_proxy_rejects_a_change_to_an_invisible_duration_out_of_range(
     e: ProtocolClient, handle: str, invisible_ms: int, text: str
 ) -> None:
     """The proxy rejects a change of the invisible duration to a value outside 0 to 12 h."""
@@ -204,7 +205,9 @@ def test_a_proxy_changes_nothing_to_an_absurd_time(
 
 @through(*BROKER)
 @pytest.mark.parametrize("invisible_ms", [0, -1, -(10**15), -(2**63), 2**63 - 1])
-def test_the_broker_takes_any_time_below_nothing(e: BrokerProtocolClient, invisible_ms: int) -> None:
+def test_the_broker_accepts_a_zero_negative_or_overflowing_invisible_duration(
+    e: BrokerProtocolClient, invisible_ms: int
+) -> None:
     """The broker accepts a zero, negative or overflowing invisible duration: the message is redelivered within 4 s."""
     e.filled(1)
     assert e.bodies(invisible_ms=invisible_ms) == [b"0"]
@@ -213,7 +216,7 @@ def test_the_broker_takes_any_time_below_nothing(e: BrokerProtocolClient, invisi
 
 
 @through(*BROKER)
-def test_a_change_beyond_the_timer_is_refused(e: BrokerProtocolClient, handle: str) -> None:
+def test_a_change_to_more_than_three_days_is_rejected(e: BrokerProtocolClient, handle: str) -> None:
     """A change of the invisible duration to more than three days is rejected; the old handle stays valid."""
     before = e.state()
     answer = e.change(handle, 300_000_000)
@@ -242,7 +245,7 @@ BAD_POPS: dict[str, tuple[dict[str, Any], Said, Said]] = {
 
 @through(*ALL)
 @pytest.mark.parametrize("what", BAD_POPS)
-def test_a_pop_that_is_refused_takes_nothing(e: ProtocolClient, what: str) -> None:
+def test_a_rejected_pop_takes_no_message(e: ProtocolClient, what: str) -> None:
     """A rejected pop returns the code of its error, does not wait and takes no message."""
     options, broker, proxy = BAD_POPS[what]
     e.group()
@@ -267,10 +270,9 @@ def test_a_pop_that_is_refused_takes_nothing(e: ProtocolClient, what: str) -> No
         ({"queue": 2**31 - 1}, 29, "queueId[2147483647] is illegal, topic:[T]"),
     ],
 )
-def test_absurd_numbers_are_refused_by_the_broker(
+def test_the_broker_rejects_a_pop_with_an_invalid_count_or_queue(
     e: BrokerProtocolClient, options: dict[str, int], code: int, remark: str
 ) -> None:
-    """The broker rejects a pop with an invalid message count or a nonexistent queue."""
     e.group()
     e.filled(3)
     before = e.state()
@@ -298,7 +300,9 @@ def test_absurd_numbers_are_refused_by_the_broker(
         ({"broker": "elsewhere"}, 1),
     ],
 )
-def test_a_forged_change_ends_no_pop(e: BrokerProtocolClient, changes: dict[str, object], copies: int) -> None:
+def test_a_change_with_a_forged_handle_does_not_end_the_check_point_of_the_pop(
+    e: BrokerProtocolClient, changes: dict[str, object], copies: int
+) -> None:
     """A change with a forged handle creates a check point of its own and does not end that of the pop.
 
     If the handle names the ordered or a nonexistent revive queue, or another broker, no second copy is redelivered.
@@ -312,15 +316,13 @@ def test_a_forged_change_ends_no_pop(e: BrokerProtocolClient, changes: dict[str,
 
 @through("grpc")
 @pytest.mark.parametrize(("count", "given"), [(33, 32), (2**31 - 1, 32)])
-def test_a_proxy_cuts_absurd_numbers(e: ProtocolClient, count: int, given: int) -> None:
-    """The proxy reduces a message count above 32 to 32 without an error."""
+def test_the_proxy_reduces_a_message_count_above_32_to_32(e: ProtocolClient, count: int, given: int) -> None:
     e.filled(40)
     assert len(e.take(count=count)) == given
 
 
 @through(*BROKER)
-def test_a_negative_queue_is_any(e: BrokerProtocolClient) -> None:
-    """A pop of any negative queue reads every queue."""
+def test_a_pop_of_a_negative_queue_reads_every_queue(e: BrokerProtocolClient) -> None:
     e.topic(queues=2)
     e.store(b"0", queue=1)
     answer = e.pop_one_queue(-5).answer
@@ -329,7 +331,7 @@ def test_a_negative_queue_is_any(e: BrokerProtocolClient) -> None:
 
 
 @through(*BROKER)
-def test_a_negative_poll_does_not_wait(e: BrokerProtocolClient) -> None:
+def test_a_pop_with_a_negative_poll_time_returns_at_once(e: BrokerProtocolClient) -> None:
     """A pop with a negative poll time returns at once; one whose deadline overflows 64 bits does so as well."""
     e.topic()
     answer = e.pop(poll_ms=-1).answer

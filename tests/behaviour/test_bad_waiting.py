@@ -25,7 +25,7 @@ Said = tuple[int, str]
 
 @through(*BROKER)
 @pytest.mark.parametrize("level", ["x", "1.5", " 1", "1 ", "0x1", "1s", "99999999999", "-99999999999", "+", "١²"])
-def test_a_level_must_be_a_number(e: BrokerProtocolClient, level: str) -> None:
+def test_a_send_with_a_delay_level_that_is_not_a_number_is_rejected(e: BrokerProtocolClient, level: str) -> None:
     """A send whose delay level is not a 32-bit number is rejected."""
     e.topic()
     before = e.state()
@@ -37,7 +37,9 @@ def test_a_level_must_be_a_number(e: BrokerProtocolClient, level: str) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("name", ["TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC"])
 @pytest.mark.parametrize("value", ["soon", "1.5", " 1", "1s", "9" * 25, "-" + "9" * 25])
-def test_a_time_must_be_a_number(e: BrokerProtocolClient, name: str, value: str) -> None:
+def test_a_send_with_a_timer_property_that_is_not_a_number_is_rejected(
+    e: BrokerProtocolClient, name: str, value: str
+) -> None:
     """A send whose timer property is not a 64-bit number is rejected."""
     e.topic()
     before = e.state()
@@ -58,8 +60,7 @@ def test_a_time_must_be_a_number(e: BrokerProtocolClient, name: str, value: str)
         ("TIMER_DELIVER_MS", 2**63 - 1),
     ],
 )
-def test_a_time_must_be_near(e: BrokerProtocolClient, name: str, value: int) -> None:
-    """A send whose timer is more than three days ahead is rejected."""
+def test_a_send_with_a_timer_more_than_three_days_ahead_is_rejected(e: BrokerProtocolClient, name: str, value: int) -> None:
     e.topic()
     before = e.state()
     times: dict[str, Any] = {name: str(value)}
@@ -70,7 +71,7 @@ def test_a_time_must_be_near(e: BrokerProtocolClient, name: str, value: int) -> 
 
 @through(*BROKER)
 @pytest.mark.parametrize("topic", ["SCHEDULE_TOPIC_XXXX", "rmq_sys_wheel_timer", "RMQ_SYS_TRANS_HALF_TOPIC"])
-def test_nobody_sends_to_where_messages_wait(e: BrokerProtocolClient, topic: str) -> None:
+def test_sends_to_topics_of_delayed_timed_and_half_messages_are_rejected(e: BrokerProtocolClient, topic: str) -> None:
     """Sends to topics of delayed, timed, half and op messages or discarded transactions are rejected."""
     for name in (topic, "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"):
         before = e.state()
@@ -81,7 +82,7 @@ def test_nobody_sends_to_where_messages_wait(e: BrokerProtocolClient, topic: str
 
 @through("grpc")
 @pytest.mark.parametrize("kind", ["NORMAL", "FIFO", "TRANSACTION"])
-def test_a_proxy_delays_only_where_it_is_meant(e: ProtocolClient, kind: str) -> None:
+def test_the_proxy_rejects_a_delivery_time_unless_the_topic_is_of_type_delay(e: ProtocolClient, kind: str) -> None:
     """The proxy rejects a delivery time, even a past one, unless the topic is of type DELAY."""
     e.topic(kind=kind)
     before = e.state()
@@ -122,7 +123,7 @@ HANDLES: dict[str, tuple[str, str]] = {
 
 @through(*ALL, recall_message_enable=True)
 @pytest.mark.parametrize("what", HANDLES)
-def test_a_forged_handle_recalls_nothing(e: ProtocolClient, what: str) -> None:
+def test_a_recall_with_a_forged_handle_is_rejected(e: ProtocolClient, what: str) -> None:
     """A recall with a forged handle is rejected, and the message is delivered."""
     e.topic(kind="DELAY")
     e.topic("U", kind="DELAY")
@@ -137,7 +138,7 @@ def test_a_forged_handle_recalls_nothing(e: ProtocolClient, what: str) -> None:
 
 
 @through(*ALL, recall_message_enable=True)
-def test_a_handle_recalls_in_its_own_topic_only(e: ProtocolClient) -> None:
+def test_a_recall_under_another_topics_name_is_rejected(e: ProtocolClient) -> None:
     """A recall with a valid handle under another topic's name is rejected."""
     e.topic(kind="DELAY")
     e.topic("U", kind="DELAY")
@@ -149,7 +150,7 @@ def test_a_handle_recalls_in_its_own_topic_only(e: ProtocolClient) -> None:
 
 
 @through(*ALL, recall_message_enable=True)
-def test_a_recall_names_a_topic_that_is_there(e: ProtocolClient) -> None:
+def test_a_recall_in_a_nonexistent_topic_is_rejected(e: ProtocolClient) -> None:
     """A recall in a nonexistent topic is rejected before its handle is parsed."""
     before = e.state()
     there = (17, "recall failed, the topic[none] not exist")
@@ -158,8 +159,7 @@ def test_a_recall_names_a_topic_that_is_there(e: ProtocolClient) -> None:
 
 
 @through(*BROKER, recall_message_enable=True)
-def test_a_longer_handle_is_one(e: BrokerProtocolClient) -> None:
-    """A recall handle with further fields after the message id is accepted."""
+def test_text_after_the_id_of_a_recall_handle_is_ignored(e: BrokerProtocolClient) -> None:
     e.topic()
     answer = e.recall(_handle("v1", "T", "broker-a", SOON, "id", "more"))
     assert (answer.ok, answer.handle) == (True, "id")
@@ -171,7 +171,7 @@ def test_a_longer_handle_is_one(e: BrokerProtocolClient) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 @pytest.mark.parametrize("checked", [False, True])
-def test_an_end_must_fit_its_half_message(e: BrokerProtocolClient, how: int, checked: bool) -> None:
+def test_an_end_that_does_not_match_its_half_message_is_rejected(e: BrokerProtocolClient, how: int, checked: bool) -> None:
     """An end of a transaction whose group, half offset or log offset does not match the half message is rejected."""
     e.topic()
     first, second = e.put(half=True), e.put(half=True)
@@ -197,7 +197,7 @@ def test_an_end_must_fit_its_half_message(e: BrokerProtocolClient, how: int, che
 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_an_end_must_name_a_half_message(e: BrokerProtocolClient, how: int) -> None:
+def test_an_end_at_a_message_that_is_not_half_is_rejected(e: BrokerProtocolClient, how: int) -> None:
     """An end of a transaction at a normal, delayed, timed or op message is rejected."""
     e.topic()
     places = [e.put(), e.put(DELAY="5"), e.put(TIMER_DELAY_MS="60000")]
@@ -214,7 +214,7 @@ def test_an_end_must_name_a_half_message(e: BrokerProtocolClient, how: int) -> N
 
 
 @through(*BROKER)
-def test_a_whole_message_with_a_producer_group_is_not_committed(e: BrokerProtocolClient) -> None:
+def test_a_commit_of_a_normal_message_with_a_producer_group_is_rejected(e: BrokerProtocolClient) -> None:
     """A commit of a normal message that has a producer group is rejected, although all fields match."""
     e.topic()
     sent = e.put(PGROUP="T")
@@ -227,8 +227,7 @@ def test_a_whole_message_with_a_producer_group_is_not_committed(e: BrokerProtoco
 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [1, 4, 5, 7, -1, -8, 2**31 - 1])
-def test_an_end_is_commit_rollback_or_unknown(e: BrokerProtocolClient, how: int) -> None:
-    """An end of a transaction with a value other than commit, rollback or unknown is rejected."""
+def test_an_end_other_than_commit_rollback_or_unknown_is_rejected(e: BrokerProtocolClient, how: int) -> None:
     e.topic()
     sent = e.put(half=True)
     before = e.state()
@@ -241,7 +240,7 @@ def test_an_end_is_commit_rollback_or_unknown(e: BrokerProtocolClient, how: int)
 
 @through("grpc")
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_a_proxy_ends_what_it_knows(e: ProtocolClient, how: int) -> None:
+def test_the_proxy_ends_only_transactions_whose_id_it_issued(e: ProtocolClient, how: int) -> None:
     """The proxy ends only transactions whose id it issued, in the topic of the half message.
 
     After rejected attempts the half message can still be ended.
@@ -271,7 +270,7 @@ def test_a_proxy_ends_what_it_knows(e: ProtocolClient, how: int) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("level", [0, 1, -1, 99])
-def test_what_is_sent_back_must_be_there(e: BrokerProtocolClient, level: int) -> None:
+def test_a_send_back_of_an_invalid_log_offset_is_rejected(e: BrokerProtocolClient, level: int) -> None:
     """Sending back a log offset beyond the log, before it or inside a record is rejected."""
     e.topic()
     sent = e.put()
@@ -286,7 +285,7 @@ def test_what_is_sent_back_must_be_there(e: BrokerProtocolClient, level: int) ->
 
 
 @through(*BROKER)
-def test_a_group_that_cannot_be_gets_nothing_back(e: BrokerProtocolClient) -> None:
+def test_a_send_back_for_an_invalid_group_name_is_rejected(e: BrokerProtocolClient) -> None:
     """Sending back for an invalid group name is rejected, and the group is not created."""
     e.topic()
     sent = e.put()
@@ -298,7 +297,7 @@ def test_a_group_that_cannot_be_gets_nothing_back(e: BrokerProtocolClient) -> No
 
 
 @through(*BROKER)
-def test_a_batch_cannot_be_sent_to_a_retry_topic(e: BrokerProtocolClient) -> None:
+def test_a_batch_to_a_retry_topic_is_rejected(e: BrokerProtocolClient) -> None:
     """A batch to a retry topic is rejected with the name of the topic."""
     e.group()
     e.again()
@@ -309,7 +308,7 @@ def test_a_batch_cannot_be_sent_to_a_retry_topic(e: BrokerProtocolClient) -> Non
 
 
 @through("grpc")
-def test_a_proxy_gives_up_what_it_can_read(e: GrpcProtocolClient) -> None:
+def test_the_proxy_forwards_to_the_dlq_only_with_a_complete_handle(e: GrpcProtocolClient) -> None:
     """The proxy forwards a message to the dead letter queue only with a complete handle.
 
     The log offset of the handle has to be that of a message.

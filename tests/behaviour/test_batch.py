@@ -7,7 +7,7 @@ PARTS: tuple[tuple[bytes, dict[str, str]], ...] = ((b"0", {"colour": "red"}), (b
 
 
 @through(*ALL)
-def test_messages_of_a_batch_lie_one_behind_the_other(e: ProtocolClient) -> None:
+def test_messages_of_a_batch_get_consecutive_offsets_and_are_acknowledged_singly(e: ProtocolClient) -> None:
     """Messages of a batch get consecutive offsets, are acknowledged individually and are redelivered individually."""
     e.topic()
     assert e.together(*PARTS).ok
@@ -28,7 +28,7 @@ def test_messages_of_a_batch_are_filtered_by_their_own_properties(e: ProtocolCli
 
 
 @through("grpc")
-def test_a_proxy_gives_messages_of_a_batch_the_properties_of_the_first(e: ProtocolClient) -> None:
+def test_behind_the_proxy_messages_of_a_batch_have_the_first_ones_properties(e: ProtocolClient) -> None:
     """Behind the proxy, every message of a batch has the properties of the first, which replace its own."""
     e.topic()
     assert e.together(*PARTS).ok
@@ -36,8 +36,7 @@ def test_a_proxy_gives_messages_of_a_batch_the_properties_of_the_first(e: Protoc
 
 
 @through(*ALL)
-def test_a_batch_is_refused_as_a_whole(e: ProtocolClient) -> None:
-    """A batch with one message above the size limit is rejected as a whole."""
+def test_a_batch_with_one_message_too_large_is_rejected_as_a_whole(e: ProtocolClient) -> None:
     e.topic()
     sent = e.together((b"small", {}), (bytes(4 * 1024 * 1024 + 1), {}))
     assert e.says(

@@ -26,7 +26,9 @@ def fill(e: ProtocolClient, message_group: str = "") -> None:
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*ALL)
-def test_an_expression_finds_its_messages(e: ProtocolClient, expression: str, kind: str, found: list[bytes]) -> None:
+def test_a_pop_with_an_expression_returns_only_the_matching_messages(
+    e: ProtocolClient, expression: str, kind: str, found: list[bytes]
+) -> None:
     """A pop returns the matching messages in the order of sending and skips the others for good."""
     e.topic()
     e.group()
@@ -38,7 +40,9 @@ def test_an_expression_finds_its_messages(e: ProtocolClient, expression: str, ki
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*BROKER, enable_property_filter=True)
-def test_a_pull_finds_the_same(e: BrokerProtocolClient, expression: str, kind: str, found: list[bytes]) -> None:
+def test_a_pull_with_an_expression_returns_only_the_matching_messages(
+    e: BrokerProtocolClient, expression: str, kind: str, found: list[bytes]
+) -> None:
     """A pull returns the matching messages; its next offset is behind those that did not match."""
     e.topic()
     e.group()
@@ -50,8 +54,7 @@ def test_a_pull_finds_the_same(e: BrokerProtocolClient, expression: str, kind: s
 
 @pytest.mark.parametrize("expression", [expression for expression, kind, _ in FOUND if kind == SQL])
 @through(*BROKER)
-def test_a_pull_by_sql_has_to_be_allowed(e: BrokerProtocolClient, expression: str) -> None:
-    """A pull with a SQL92 expression is rejected unless enablePropertyFilter is set."""
+def test_without_enable_property_filter_a_pull_by_sql_is_rejected(e: BrokerProtocolClient, expression: str) -> None:
     e.topic()
     answer = e.pull(0, expression=expression, kind=SQL).answer
     assert answer is not None
@@ -60,7 +63,9 @@ def test_a_pull_by_sql_has_to_be_allowed(e: BrokerProtocolClient, expression: st
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*ALL)
-def test_an_expression_in_order(e: ProtocolClient, expression: str, kind: str, found: list[bytes]) -> None:
+def test_an_ordered_pop_with_an_expression_returns_one_match_after_another(
+    e: ProtocolClient, expression: str, kind: str, found: list[bytes]
+) -> None:
     """An ordered pop of one message returns the next match once the previous one is acknowledged.
 
     Messages in between do not block the queue.
@@ -79,7 +84,9 @@ def test_an_expression_in_order(e: ProtocolClient, expression: str, kind: str, f
     ("expression", "kind", "again"), [("red", TAG, [b"large red", b"small red"]), ("size > 3", SQL, [b"large"])]
 )
 @through(*ALL)
-def test_what_comes_again_is_filtered_anew(e: ProtocolClient, expression: str, kind: str, again: list[bytes]) -> None:
+def test_redelivered_messages_are_filtered_by_the_new_pops_expression(
+    e: ProtocolClient, expression: str, kind: str, again: list[bytes]
+) -> None:
     """A pop filters redelivered messages by its own expression and skips those that do not match."""
     e.topic()
     e.group()
@@ -91,7 +98,7 @@ def test_what_comes_again_is_filtered_anew(e: ProtocolClient, expression: str, k
 
 
 @through(*ALL)
-def test_tags_of_one_hash(e: ProtocolClient) -> None:
+def test_tags_with_the_same_hash_match_at_the_broker_but_not_at_the_proxy(e: ProtocolClient) -> None:
     """The broker compares hash codes of tags, so tags with the same hash match.
 
     The proxy compares the tags themselves and acknowledges messages that do not match.

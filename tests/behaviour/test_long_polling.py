@@ -57,7 +57,7 @@ def test_one_message_wakes_one_pop_of_each_group(e: ProtocolClient) -> None:
 
 
 @through(*ALL)
-def test_what_one_pop_leaves_wakes_the_next(e: ProtocolClient) -> None:
+def test_messages_that_a_woken_pop_leaves_wake_the_next_one(e: ProtocolClient) -> None:
     """Messages that a woken pop leaves wake the next one, so that all waiting pops share the backlog."""
     e.topic()
     waiting = [e.pop(client=str(number), count=1, poll_ms=15_000) for number in range(4)]
@@ -67,7 +67,7 @@ def test_what_one_pop_leaves_wakes_the_next(e: ProtocolClient) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
-def test_only_what_is_wanted_wakes(e: ProtocolClient, expression: str, kind: str) -> None:
+def test_only_a_matching_message_wakes_a_waiting_pop(e: ProtocolClient, expression: str, kind: str) -> None:
     """Only a message that matches the tag or SQL92 expression of a waiting pop wakes it; others are skipped."""
     e.topic()
     waiting = e.pop(poll_ms=15_000, expression=expression, kind=kind)
@@ -80,7 +80,7 @@ def test_only_what_is_wanted_wakes(e: ProtocolClient, expression: str, kind: str
 
 
 @through(*ALL)
-def test_what_came_back_wakes_nobody(e: ProtocolClient) -> None:
+def test_a_message_in_a_v1_retry_topic_wakes_no_waiting_pop(e: ProtocolClient) -> None:
     """A message in a retry topic of the first form (v1) does not wake a waiting pop.
 
     The pop finds it at its deadline.
@@ -96,7 +96,7 @@ def test_what_came_back_wakes_nobody(e: ProtocolClient) -> None:
 
 
 @through(*ALL, enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=False)
-def test_what_came_back_wakes_with_retry_topics_of_the_second_form(e: ProtocolClient) -> None:
+def test_with_enable_retry_topic_v2_a_redelivered_message_wakes_a_waiting_pop(e: ProtocolClient) -> None:
     """With enableRetryTopicV2 a redelivered message wakes a waiting pop, 2 to 4 s after its invisible duration."""
     e.filled(1)
     e.take()
@@ -108,7 +108,7 @@ def test_what_came_back_wakes_with_retry_topics_of_the_second_form(e: ProtocolCl
 
 
 @through(*ALL, wake_poll_on_redelivery=True)
-def test_what_came_back_wakes_if_it_shall(e: ProtocolClient) -> None:
+def test_with_wake_poll_on_redelivery_a_redelivered_message_wakes_a_pop(e: ProtocolClient) -> None:
     """With the emulator's key wakePollOnRedelivery a redelivered message wakes a waiting pop."""
     e.filled(1)
     e.take()
@@ -118,7 +118,7 @@ def test_what_came_back_wakes_if_it_shall(e: ProtocolClient) -> None:
 
 
 @through(*ALL, wake_poll_on_redelivery=True)
-def test_what_came_back_wakes_each_time(e: ProtocolClient) -> None:
+def test_with_wake_poll_on_redelivery_each_redelivery_wakes_a_pop(e: ProtocolClient) -> None:
     """With wakePollOnRedelivery each redelivery wakes a waiting pop, also that of a message of the retry topic."""
     e.filled(1)
     e.take()
@@ -129,7 +129,7 @@ def test_what_came_back_wakes_each_time(e: ProtocolClient) -> None:
 
 
 @through(*ALL)
-def test_the_last_acknowledgement_of_a_batch_wakes(e: ProtocolClient) -> None:
+def test_the_last_ack_of_an_ordered_batch_wakes_a_waiting_pop(e: ProtocolClient) -> None:
     """The last acknowledgement of an ordered batch frees the queue and wakes a waiting pop; earlier ones do not."""
     e.fifo()
     e.send(b"0", b"1", b"2", message_group="g")
@@ -142,7 +142,7 @@ def test_the_last_acknowledgement_of_a_batch_wakes(e: ProtocolClient) -> None:
 
 
 @through(*ALL)
-def test_the_end_of_a_batchs_time_wakes(e: ProtocolClient) -> None:
+def test_the_expiry_of_an_ordered_batch_wakes_a_waiting_pop(e: ProtocolClient) -> None:
     """The end of the invisible duration of an ordered batch frees the queue and wakes a waiting pop."""
     e.fifo()
     e.send(b"0", b"1", message_group="g")
@@ -155,7 +155,7 @@ def test_the_end_of_a_batchs_time_wakes(e: ProtocolClient) -> None:
 
 
 @through(*ALL)
-def test_a_message_of_a_blocked_queue_wakes_in_vain(e: ProtocolClient) -> None:
+def test_a_message_in_a_blocked_ordered_queue_does_not_end_a_waiting_pop(e: ProtocolClient) -> None:
     """A message in a blocked ordered queue does not complete a waiting pop, which keeps waiting."""
     e.fifo()
     e.send(b"0", message_group="g")
@@ -168,7 +168,7 @@ def test_a_message_of_a_blocked_queue_wakes_in_vain(e: ProtocolClient) -> None:
 
 
 @through(*ALL, pop_polling_size=1)
-def test_too_many_polls_are_refused_at_once(e: ProtocolClient) -> None:
+def test_a_pop_beyond_pop_polling_size_is_rejected_with_polling_full(e: ProtocolClient) -> None:
     """A pop beyond the limit of waiting pops is rejected at once with POLLING_FULL.
 
     With popPollingSize=1, two pops may wait.
@@ -184,7 +184,7 @@ def test_too_many_polls_are_refused_at_once(e: ProtocolClient) -> None:
 
 
 @through(*ALL, enable_pop_message_threshold=True, pop_inflight_message_threshold=1)
-def test_an_acknowledgement_wakes_where_too_much_was_out(e: ProtocolClient) -> None:
+def test_an_ack_wakes_a_pop_that_waits_because_of_messages_in_flight(e: ProtocolClient) -> None:
     """An acknowledgement wakes a pop that waits because its group had too many messages of the queue in flight."""
     e.filled(5)
     taken = e.take(count=2)
@@ -195,8 +195,7 @@ def test_an_acknowledgement_wakes_where_too_much_was_out(e: ProtocolClient) -> N
 
 
 @through(*ALL)
-def test_waiting_polls_cost_nothing(e: ProtocolClient) -> None:
-    """Waiting pops schedule nothing before their deadlines, however many wait."""
+def test_waiting_pops_schedule_nothing_before_their_deadlines(e: ProtocolClient) -> None:
     e.topic()
     for number in range(300):
         e.pop(client=str(number % 10), poll_ms=15_000)
@@ -208,7 +207,7 @@ def test_waiting_polls_cost_nothing(e: ProtocolClient) -> None:
 
 
 @through(*BROKER)
-def test_a_poll_of_one_queue_hears_of_that_queue_only(e: BrokerProtocolClient) -> None:
+def test_a_pop_of_one_queue_is_woken_by_messages_of_that_queue_only(e: BrokerProtocolClient) -> None:
     """A pop of one queue is woken by messages of that queue only, a pop of any queue by messages of all queues."""
     e.topic(queues=2)
     one, every = e.pop_one_queue(1, poll_ms=5_000), e.pop_one_queue(-1, poll_ms=5_000)
@@ -221,7 +220,7 @@ def test_a_poll_of_one_queue_hears_of_that_queue_only(e: BrokerProtocolClient) -
 
 
 @through(*BROKER)
-def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerProtocolClient) -> None:
+def test_neither_a_rebalance_nor_a_reset_wakes_a_waiting_pop(e: BrokerProtocolClient) -> None:
     """Neither a rebalance nor an offset reset wakes a waiting pop; the pop finds the reset at its deadline."""
     e.filled(1)
     e.take()
@@ -238,7 +237,7 @@ def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerProtocolClient) -> None:
 
 
 @through(*BROKER)
-def test_a_rebalance_wakes_no_pull(e: BrokerProtocolClient) -> None:
+def test_a_rebalance_does_not_end_a_held_pull(e: BrokerProtocolClient) -> None:
     """A rebalance does not end a held pull, which a message still wakes."""
     e.topic()
     e.beat("a")
@@ -252,7 +251,7 @@ def test_a_rebalance_wakes_no_pull(e: BrokerProtocolClient) -> None:
 
 
 @through(*ALL, pop_long_polling_force_notify_interval=3)
-def test_now_and_then_any_message_wakes(e: ProtocolClient) -> None:
+def test_every_third_message_wakes_a_pop_with_force_notify_interval_3(e: ProtocolClient) -> None:
     """With popLongPollingForceNotifyInterval=3, every third message wakes a waiting pop, even if it does not match.
 
     The pop then keeps waiting.
@@ -274,7 +273,7 @@ def test_now_and_then_any_message_wakes(e: ProtocolClient) -> None:
 
 
 @through(*BROKER)
-def test_a_notification_says_that_there_is_something(e: BrokerProtocolClient) -> None:
+def test_a_notification_reports_an_available_message_or_none_at_its_deadline(e: BrokerProtocolClient) -> None:
     """A notification reports an available message, at once or on arrival, or none at its deadline.
 
     It takes no message.
@@ -294,8 +293,7 @@ def test_a_notification_says_that_there_is_something(e: BrokerProtocolClient) ->
 
 
 @through(*BROKER)
-def test_a_peek_takes_nothing(e: BrokerProtocolClient) -> None:
-    """A peek returns the messages that a pop would return, without taking them."""
+def test_a_peek_returns_messages_without_taking_them(e: BrokerProtocolClient) -> None:
     e.filled(3)
     assert e.peek(2).bodies == e.peek(2).bodies == [b"0", b"1"]
     assert e.bodies() == [b"0", b"1", b"2"]
@@ -304,7 +302,7 @@ def test_a_peek_takes_nothing(e: BrokerProtocolClient) -> None:
 
 
 @through(*BROKER)
-def test_a_held_pull_ends_after_its_time(e: BrokerProtocolClient) -> None:
+def test_a_held_pull_ends_with_pull_not_found_at_its_deadline(e: BrokerProtocolClient) -> None:
     """A held pull ends at its deadline with PULL_NOT_FOUND and its next offset."""
     e.filled(1)
     held = e.pull(1, suspend_ms=6_000)
@@ -316,7 +314,7 @@ def test_a_held_pull_ends_after_its_time(e: BrokerProtocolClient) -> None:
 
 
 @through(*BROKER)
-def test_a_held_pull_passes_over_what_it_does_not_want(e: BrokerProtocolClient) -> None:
+def test_a_held_pull_skips_a_message_that_does_not_match(e: BrokerProtocolClient) -> None:
     """A held pull skips a message that does not match, at its next check, and returns the next offset."""
     e.filled(1)
     held = e.pull(1, suspend_ms=15_000, expression="red")
@@ -329,7 +327,7 @@ def test_a_held_pull_passes_over_what_it_does_not_want(e: BrokerProtocolClient) 
 
 @through(*BROKER)
 @pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
-def test_only_what_is_wanted_wakes_a_pull(e: BrokerProtocolClient, expression: str, kind: str) -> None:
+def test_only_a_matching_message_wakes_a_held_pull(e: BrokerProtocolClient, expression: str, kind: str) -> None:
     """Only a message that matches the tag or SQL92 expression of a held pull wakes it."""
     e.broker.config.enable_property_filter = True
     e.topic()

@@ -22,7 +22,7 @@ def test_members_are_listed_until_they_leave(e: ProtocolClient) -> None:
 
 
 @through(*ALL)
-def test_a_member_belongs_to_its_own_group(e: ProtocolClient) -> None:
+def test_a_consumer_is_listed_in_its_own_group_only(e: ProtocolClient) -> None:
     """A consumer is listed in its own group only, even if other groups subscribe to the same topic."""
     e.topic()
     e.beat("one")
@@ -33,7 +33,7 @@ def test_a_member_belongs_to_its_own_group(e: ProtocolClient) -> None:
 
 
 @through(*ALL)
-def test_who_is_silent_for_too_long_is_forgotten(e: ProtocolClient) -> None:
+def test_a_consumer_without_heartbeats_is_removed_after_the_timeout(e: ProtocolClient) -> None:
     """A consumer without heartbeats is removed after the timeout; one that sends heartbeats stays."""
     e.topic()
     for client in ("silent", "alive"):

@@ -37,8 +37,7 @@ def numbers(bodies: list[bytes]) -> list[int]:
 
 
 @through(*ALL, **SIZES)
-def test_who_is_behind_goes_on_at_the_first_that_is_left(e: ProtocolClient) -> None:
-    """A group whose next messages were deleted continues with the first remaining message."""
+def test_a_group_behind_deleted_messages_continues_with_the_first_remaining_one(e: ProtocolClient) -> None:
     e.topic()
     fill(e)
     e.ack(*(each.handle for each in e.take(count=2)))
@@ -49,7 +48,7 @@ def test_who_is_behind_goes_on_at_the_first_that_is_left(e: ProtocolClient) -> N
 
 
 @through(*ALL, **SIZES)
-def test_what_was_out_does_not_come_back(e: ProtocolClient) -> None:
+def test_deleted_messages_in_flight_are_not_redelivered(e: ProtocolClient) -> None:
     """Deleted messages in flight are not redelivered; remaining messages in flight are."""
     e.topic()
     fill(e)
@@ -63,7 +62,7 @@ def test_what_was_out_does_not_come_back(e: ProtocolClient) -> None:
 
 
 @through(*ALL, **SIZES)
-def test_a_batch_in_order_is_over_with_its_time(e: ProtocolClient) -> None:
+def test_an_ordered_batch_of_deleted_messages_blocks_its_queue_until_it_expires(e: ProtocolClient) -> None:
     """An ordered batch of deleted messages blocks its queue until its invisible duration ends.
 
     The group then continues with the first remaining message.
@@ -80,7 +79,7 @@ def test_a_batch_in_order_is_over_with_its_time(e: ProtocolClient) -> None:
 
 
 @through(*BROKER, **SIZES)
-def test_a_pull_is_told_where_the_queue_begins(e: BrokerProtocolClient) -> None:
+def test_a_pull_of_a_deleted_offset_returns_the_first_remaining_offset(e: BrokerProtocolClient) -> None:
     """A pull of a deleted offset returns PULL_OFFSET_MOVED with the first remaining offset and no messages."""
     e.topic()
     fill(e)
@@ -95,7 +94,7 @@ def test_a_pull_is_told_where_the_queue_begins(e: BrokerProtocolClient) -> None:
 
 
 @through(*BROKER, **SIZES)
-def test_progress_counts_from_where_the_group_is(e: BrokerProtocolClient) -> None:
+def test_consume_statistics_show_the_groups_offset_among_deleted_messages(e: BrokerProtocolClient) -> None:
     """Consume statistics show the end of the queue and the offset of the group, even if messages there were deleted."""
     e.topic()
     fill(e)

@@ -19,7 +19,7 @@ def refused(e: ProtocolClient, code: int, remark: str, proxy: int) -> None:
 
 
 @through(*ALL, disk_used_ratio=95)
-def test_a_full_disk_takes_nothing_and_gives_everything(e: ProtocolClient) -> None:
+def test_a_broker_with_a_full_disk_rejects_sends_and_serves_pops(e: ProtocolClient) -> None:
     """A broker rejects sends and serves pops while its disk is full, from its first check a minute after the start."""
     e.filled(1)
     e.advance(60_000)
@@ -30,8 +30,7 @@ def test_a_full_disk_takes_nothing_and_gives_everything(e: ProtocolClient) -> No
 
 
 @through("remoting", "grpc")
-def test_a_disk_that_is_too_slow_takes_nothing(e: ProtocolClient) -> None:
-    """A broker whose page cache is busy rejects sends of every client."""
+def test_a_broker_with_a_busy_page_cache_rejects_sends(e: ProtocolClient) -> None:
     e.filled(1)
     e.configure(requestRefusals="send=PC_SYNCHRONIZED")
     refused(e, 2, "[PC_SYNCHRONIZED]broker busy, start flow control for a while", 50001)
@@ -41,7 +40,7 @@ def test_a_disk_that_is_too_slow_takes_nothing(e: ProtocolClient) -> None:
 
 
 @through(*ALL)
-def test_a_broker_that_does_not_serve_yet_takes_nothing(e: ProtocolClient) -> None:
+def test_a_broker_that_does_not_accept_sends_yet_rejects_them(e: ProtocolClient) -> None:
     """A broker with startAcceptSendRequestTimeStamp in the future rejects sends with that time in the remark."""
     e.filled(1)
     e.configure(startAcceptSendRequestTimeStamp="4102444800000")
@@ -49,7 +48,7 @@ def test_a_broker_that_does_not_serve_yet_takes_nothing(e: ProtocolClient) -> No
 
 
 @through(*ALL)
-def test_a_body_has_a_largest_size(e: ProtocolClient) -> None:
+def test_a_body_above_4_mib_is_rejected(e: ProtocolClient) -> None:
     """A body of 4 MiB is accepted and one byte more is rejected, by the proxy before the broker."""
     e.topic()
     e.send(bytes(MAX_BYTES))
@@ -59,7 +58,7 @@ def test_a_body_has_a_largest_size(e: ProtocolClient) -> None:
 
 
 @through(*ALL)
-def test_properties_have_a_largest_size(e: ProtocolClient) -> None:
+def test_properties_above_the_size_limit_are_rejected(e: ProtocolClient) -> None:
     """Properties above the size limit are rejected: the broker limits all properties, the proxy the user properties."""
     e.filled(1)
     sent = e.put(b"refused", mine="v" * 33_000)
@@ -68,7 +67,7 @@ def test_properties_have_a_largest_size(e: ProtocolClient) -> None:
 
 
 @through(*ALL)
-def test_a_topic_may_be_closed_to_readers(e: ProtocolClient) -> None:
+def test_a_pop_of_a_topic_without_read_permission_is_rejected(e: ProtocolClient) -> None:
     """A pop of a topic without read permission is rejected, and the messages stay stored."""
     e.topic(perm=2)
     e.store(b"0")
@@ -80,7 +79,7 @@ def test_a_topic_may_be_closed_to_readers(e: ProtocolClient) -> None:
 
 
 @through("grpc")
-def test_a_proxy_closes_a_topic_to_writers(e: ProtocolClient) -> None:
+def test_the_proxy_rejects_a_send_to_a_topic_without_write_permission(e: ProtocolClient) -> None:
     """The proxy rejects a send to a topic without write permission because it finds no writable queue."""
     e.topic(perm=4)
     sent = e.put()
@@ -89,7 +88,7 @@ def test_a_proxy_closes_a_topic_to_writers(e: ProtocolClient) -> None:
 
 
 @through(*BROKER)
-def test_a_broker_leaves_it_to_producers_not_to_write(e: BrokerProtocolClient) -> None:
+def test_the_broker_stores_messages_of_a_topic_without_write_permission(e: BrokerProtocolClient) -> None:
     """The broker stores messages of a topic without write permission; only producers respect it in routes."""
     e.topic(perm=4)
     e.send(b"0")
@@ -97,7 +96,7 @@ def test_a_broker_leaves_it_to_producers_not_to_write(e: BrokerProtocolClient) -
 
 
 @through(*ALL)
-def test_a_group_may_be_switched_off(e: ProtocolClient) -> None:
+def test_a_pop_of_a_disabled_group_is_rejected(e: ProtocolClient) -> None:
     """A pop of a group with consumption disabled is rejected until consumption is enabled again."""
     e.filled(1)
     e.group(consume_enable=False)
@@ -109,7 +108,7 @@ def test_a_group_may_be_switched_off(e: ProtocolClient) -> None:
 
 
 @through(*ALL, pop_polling_size=0)
-def test_only_so_many_may_wait(e: ProtocolClient) -> None:
+def test_a_pop_beyond_the_limit_of_waiting_pops_is_rejected(e: ProtocolClient) -> None:
     """A pop beyond the limit of waiting pops is rejected at once; the waiting pop is served."""
     e.topic()
     waits = e.pop(poll_ms=10_000)
@@ -123,7 +122,7 @@ def test_only_so_many_may_wait(e: ProtocolClient) -> None:
 
 
 @through(*ALL, disable_consume_if_consumer_read_slowly=True, consumer_fallbehind_threshold=100_000)
-def test_a_group_that_is_too_far_behind_may_not_go_on(e: ProtocolClient) -> None:
+def test_a_group_that_reads_too_far_behind_is_disabled(e: ProtocolClient) -> None:
     """A group that reads too far behind is disabled at the next check, which runs every three minutes.
 
     An administrator can enable it again.

@@ -35,7 +35,7 @@ def bodies(e: ProtocolClient) -> list[bytes]:
 
 
 @through(*PROTOCOLS, **ONE_THREAD)
-def test_nobody_waits_unless_something_keeps_threads(e: ProtocolClient) -> None:
+def test_no_request_waits_while_no_thread_is_occupied(e: ProtocolClient) -> None:
     """A pool of one thread serves any number of requests at once unless something keeps its thread busy."""
     e.topic()
     e.send(*(b"%d" % number for number in range(10)))
@@ -43,7 +43,7 @@ def test_nobody_waits_unless_something_keeps_threads(e: ProtocolClient) -> None:
 
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
-def test_requests_take_their_time_one_after_the_other(e: ProtocolClient) -> None:
+def test_with_a_service_time_requests_are_stored_one_after_another(e: ProtocolClient) -> None:
     """With a service time, requests of a pool of one thread are stored one after another, each after its own time."""
     e.topic()
     waiting = [e.begin(b"%d" % number) for number in range(3)]
@@ -58,7 +58,7 @@ def test_requests_take_their_time_one_after_the_other(e: ProtocolClient) -> None
 
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
-def test_who_finds_no_room_is_told_at_once(e: ProtocolClient) -> None:
+def test_a_request_that_finds_its_queue_full_is_rejected_at_once(e: ProtocolClient) -> None:
     """A request that finds the queue of its pool full is rejected at once and stores nothing.
 
     Queued requests are served, which makes room again.
@@ -74,7 +74,7 @@ def test_who_finds_no_room_is_told_at_once(e: ProtocolClient) -> None:
 
 
 @through("grpc", **(SEND_TAKES_50 | {"flow_limit_answer_enable": False}))
-def test_a_proxy_may_leave_it_to_its_clients_to_give_up(e: ProtocolClient) -> None:
+def test_without_flow_limit_answer_the_proxy_does_not_respond_if_a_queue_is_full(e: ProtocolClient) -> None:
     """Without flowLimitAnswerEnable the proxy, as in 5.3.3, does not respond to a request that finds the queue full."""
     e.topic()
     waiting = [e.begin(b"%d" % number) for number in range(4)]
@@ -84,7 +84,7 @@ def test_a_proxy_may_leave_it_to_its_clients_to_give_up(e: ProtocolClient) -> No
 
 
 @through("remoting", request_times="send=5000", os_page_cache_busy_time_out_mills=9_000, **ONE_THREAD)
-def test_who_waits_too_long_is_turned_away(e: BrokerProtocolClient) -> None:
+def test_a_request_queued_for_more_than_200_ms_is_rejected(e: BrokerProtocolClient) -> None:
     """A request queued for more than 200 ms is rejected at the next check of the queue, every 10 ms.
 
     The request in service continues.
@@ -110,8 +110,7 @@ def test_who_waits_too_long_is_turned_away(e: BrokerProtocolClient) -> None:
 
 
 @through("grpc", grpc_request_times="producer=5000", **ONE_THREAD)
-def test_a_proxy_lets_requests_wait_for_as_long_as_it_takes(e: ProtocolClient) -> None:
-    """The proxy never times out queued requests."""
+def test_the_proxy_never_times_out_queued_requests(e: ProtocolClient) -> None:
     e.topic()
     waiting = [e.begin(b"0"), e.begin(b"1")]
     e.advance(9_999)
@@ -122,8 +121,7 @@ def test_a_proxy_lets_requests_wait_for_as_long_as_it_takes(e: ProtocolClient) -
 
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
-def test_other_pools_do_not_feel_it(e: ProtocolClient) -> None:
-    """A full pool of producers does not delay requests of consumers."""
+def test_a_full_producer_pool_does_not_delay_requests_of_consumers(e: ProtocolClient) -> None:
     e.topic()
     e.store(b"there")
     waiting = [e.begin(b"%d" % number) for number in range(3)]
@@ -144,7 +142,7 @@ def test_other_pools_do_not_feel_it(e: ProtocolClient) -> None:
     grpc_consumer_thread_pool_nums=1,
     grpc_consumer_thread_queue_capacity=3,
 )
-def test_who_waits_for_messages_keeps_no_thread(e: ProtocolClient) -> None:
+def test_a_waiting_pop_occupies_no_thread(e: ProtocolClient) -> None:
     """A waiting pop occupies no thread, and its messages do not pass through the pool again."""
     e.topic()
     for group in "GHIJ":
@@ -165,7 +163,7 @@ def test_who_waits_for_messages_keeps_no_thread(e: ProtocolClient) -> None:
     grpc_transaction_thread_queue_capacity=1,
     flow_limit_answer_enable=True,
 )
-def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave(e: ProtocolClient) -> None:
+def test_a_commit_occupies_its_thread_while_it_waits_for_a_slave(e: ProtocolClient) -> None:
     """A commit that waits for a slave occupies its thread, so that the next one queues and a third is rejected.
 
     Sends have a pool of their own.
@@ -197,8 +195,7 @@ def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave(e: ProtocolClient)
     transaction_check_interval=3_000,
     transaction_time_out=1_000,
 )
-def test_an_end_that_is_turned_away_is_asked_for(e: ProtocolClient) -> None:
-    """A half message whose commit was rejected by a full pool is checked like one that was never ended."""
+def test_a_half_message_whose_commit_a_full_pool_rejected_is_checked(e: ProtocolClient) -> None:
     e.topic(kind="TRANSACTION")
     e.produce("p")
     answer = e.end(e.put(half=True), COMMIT)
@@ -209,8 +206,7 @@ def test_an_end_that_is_turned_away_is_asked_for(e: ProtocolClient) -> None:
 
 
 @through("remoting", request_refusals="ack=OVERLOAD")
-def test_an_acknowledgement_that_is_turned_away_is_none(e: BrokerProtocolClient) -> None:
-    """A message whose acknowledgement was rejected by a full pool is redelivered."""
+def test_a_message_whose_ack_a_full_pool_rejected_is_redelivered(e: BrokerProtocolClient) -> None:
     e.filled(1)
     (message,) = e.take()
     answer = e.ack(message.handle)
@@ -222,7 +218,7 @@ def test_an_acknowledgement_that_is_turned_away_is_none(e: BrokerProtocolClient)
 
 @through("remoting")
 @pytest.mark.parametrize("form", ["REJECTREQUEST", "OVERLOAD", "TIMEOUT_CLEAN_QUEUE", "PCBUSY_CLEAN_QUEUE"])
-def test_who_waits_is_not_turned_away_afterwards(e: BrokerProtocolClient, form: str) -> None:
+def test_a_waiting_pop_is_not_affected_by_later_rejections(e: BrokerProtocolClient, form: str) -> None:
     """A waiting pop is not affected by later rejections, in any of their forms, and is served afterwards."""
     e.topic()
     waits = e.pop(poll_ms=20_000)

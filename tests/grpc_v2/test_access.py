@@ -17,7 +17,7 @@ TOPIC, GROUP, RETRY = pb.Resource(name="T"), pb.Resource(name="G"), pb.Resource(
 CONSUMPTION = ["Group:G: Sub", "Topic:T: Sub"]
 
 
-def needed(request: Message) -> list[str]:
+def required_rights(request: Message) -> list[str]:
     """Return each required right as `resource: actions`."""
     needs = RIGHTS[type(request)](request)
     return [f"{need.resource.key}: {' '.join(action.value for action in need.actions)}" for need in needs]
@@ -58,9 +58,9 @@ def settings(made: pb.Settings) -> sv.TelemetryCommand:
         (sv.TelemetryCommand(), []),
     ],
 )
-def test_needs_of_requests(request_: Message, expected: list[str]) -> None:
+def test_producers_require_pub_and_consumers_sub_rights(request_: Message, expected: list[str]) -> None:
     """Producers require PUB on topics, consumers SUB on group and topic, and routes require either."""
-    assert needed(request_) == expected
+    assert required_rights(request_) == expected
 
 
 @pytest.mark.parametrize(
@@ -78,20 +78,20 @@ def test_needs_of_requests(request_: Message, expected: list[str]) -> None:
         (settings(publishing("")), "topic is null."),
     ],
 )
-def test_a_request_that_names_nothing_is_denied(request_: Message, text: str) -> None:
+def test_a_request_without_topic_or_group_is_denied(request_: Message, text: str) -> None:
     """A request without a topic or group is denied, and the text names the first missing one."""
     with pytest.raises(AccessDenied, match=text):
-        needed(request_)
+        required_rights(request_)
 
 
-def test_settings_of_neither_kind_are_an_error_of_the_server() -> None:
+def test_settings_of_neither_producer_nor_consumer_return_internal_server_error() -> None:
     """Settings of neither a producer nor a consumer return INTERNAL_SERVER_ERROR, not UNAUTHORIZED."""
     with pytest.raises(Refusal) as refused:
-        needed(settings(pb.Settings()))
+        required_rights(settings(pb.Settings()))
     assert refused.value.code == pb.INTERNAL_SERVER_ERROR
 
 
-def test_an_rpc_without_rights_is_refused() -> None:
+def test_an_rpc_cannot_be_declared_without_rights() -> None:
     """An RPC cannot be declared without rights: the import of its module fails."""
     request, response = sv.QueryRouteRequest, sv.QueryRouteResponse
     with pytest.raises(TypeError, match="rights"):
@@ -116,8 +116,8 @@ DATE = {"x-mq-date-time": NOW}
         ({"authorization": "x Signature=0aff", **DATE}, RequestSignature(None, "Cv8=", NOW.encode())),
         ({"authorization": "x Credential=ann,,", **DATE}, RequestSignature("ann", None, NOW.encode())),
     ],
-)
-def test_a_signature_is_read(metadata: dict[str, str], signed: RequestSignature) -> None:
+)  # fmt: skip
+def test_a_signature_is_read_from_the_authorization_header(metadata: dict[str, str], signed: Signed) -> None:
     """The first part of the credential is the user. A call without the header is unsigned."""
     assert _signed(metadata) == signed
 
@@ -132,7 +132,6 @@ def test_a_signature_is_read(metadata: dict[str, str], signed: RequestSignature)
         ({"authorization": HEAD.format("ann", "no-hex"), **DATE}, "create authentication context error."),
     ],
 )  # fmt: skip
-def test_a_signature_that_cannot_be_read_is_denied(metadata: dict[str, str], text: str) -> None:
-    """An invalid signature is denied with upstream's text."""
+def test_an_invalid_signature_is_denied_with_upstreams_text(metadata: dict[str, str], text: str) -> None:
     with pytest.raises(AccessDenied, match=text):
         _signed(metadata)

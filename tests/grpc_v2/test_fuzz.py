@@ -78,7 +78,7 @@ def a_world() -> tuple[GrpcWorld, Client]:
     return world, world.client("fuzz")
 
 
-def is_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) -> None:
+def assert_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) -> None:
     """Assert that nothing failed, that stored messages are unchanged, and that other clients are served."""
     world.advance(25_000)
     assert world.log == []
@@ -93,7 +93,7 @@ def is_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) ->
 @pytest.mark.parametrize("rpc", SERVED, ids=lambda rpc: rpc.name)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_any_request_is_answered(rpc: Any, data: st.DataObject) -> None:
+def test_any_request_ends_with_a_declared_code(rpc: Any, data: st.DataObject) -> None:
     """Calls with fields of the right types and any values end with the codes that the table declares."""
     world, client = a_world()
     stored = stored_records(world.broker)
@@ -115,13 +115,13 @@ def test_any_request_is_answered(rpc: Any, data: st.DataObject) -> None:
             else:
                 world.advance(20_000)
                 assert call.finished
-    is_unharmed(world, stored)
+    assert_unharmed(world, stored)
 
 
 @pytest.mark.parametrize("rpc", SERVED, ids=lambda rpc: rpc.name)
 @settings(max_examples=40, deadline=None)
 @given(cut=st.integers(0, 10_000), flip=st.integers(0, 10_000), value=st.integers(0, 255), data=st.data())
-def test_broken_bytes_are_no_request_or_an_odd_one(
+def test_damaged_bytes_of_a_request_harm_no_other_client(
     rpc: Any, cut: int, flip: int, value: int, data: st.DataObject
 ) -> None:
     """A truncated request, or one with a changed byte, is not decoded or gets a response like any other."""
@@ -139,7 +139,7 @@ def test_broken_bytes_are_no_request_or_an_odd_one(
         client.telemetry(request)
     else:
         client.start(rpc.name, request)
-    is_unharmed(world, stored)
+    assert_unharmed(world, stored)
 
 
 def test_every_served_rpc_is_fuzzed() -> None:

@@ -87,7 +87,7 @@ WORK: dict[str, Callable[[Caller], object]] = {
 
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
-def test_a_call_leaves_no_garbage(work: Callable[[Caller], object]) -> None:
+def test_a_call_leaves_no_reference_cycles(work: Callable[[Caller], object]) -> None:
     """Of many calls, and of dropping their lines of the journal, the collector finds less than one object each."""
     caller = Caller()
     assert cyclic_garbage(lambda: work(caller)) < ROUNDS

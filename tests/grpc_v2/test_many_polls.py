@@ -23,8 +23,9 @@ APART = [("grpc.use_local_subchannel_pool", 1)]
 
 @pytest.mark.parametrize("threshold", [0, 100_000])
 @pytest.mark.parametrize(("brokers", "clients"), [(1, 10_000), (3, 2_000)])
-def test_what_waits_is_not_looked_at_before_its_deadline(brokers: int, clients: int, threshold: int) -> None:
-    """Thousands of waiting polls cause no work until the first of them ends."""
+def test_thousands_of_waiting_polls_cause_no_work_until_the_first_ends(
+    brokers: int, clients: int, threshold: int
+) -> None:
     names = ("broker-a", "broker-b", "broker-c")[:brokers]
     world = GrpcWorld(*(BrokerConfig(broker_name=name, pop_polling_size=20_000) for name in names))
     world.config.pop_with_notify_threshold = threshold
@@ -97,7 +98,7 @@ async def a_crowd(emulator: Emulator) -> tuple[list[list[bytes]], float, int]:
 
 @pytest.mark.alone
 @pytest.mark.parametrize("threshold", [0, CLIENTS // 2, CLIENTS])
-def test_a_thousand_clients_wait_at_once(threshold: int) -> None:
+def test_a_thousand_clients_wait_on_one_thread_and_each_gets_a_message(threshold: int) -> None:
     """A thousand clients with a connection each wait in pops, in notifications or in both.
 
     One idle thread serves them, and each gets a message.

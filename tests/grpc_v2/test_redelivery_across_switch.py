@@ -149,7 +149,9 @@ class Load:
 @pytest.mark.parametrize("wake", [False, True], ids=("as 5.3.3", "woken"))
 @pytest.mark.parametrize(("brokers", "seed"), [(1, 0), (3, 1)])
 @pytest.mark.parametrize("threshold", [0, SWITCH, 100])
-def test_what_is_left_comes_again_to_whom_its_tag_fits(threshold: int, brokers: int, seed: int, wake: bool) -> None:
+def test_unacknowledged_messages_are_redelivered_to_groups_whose_tags_match(
+    threshold: int, brokers: int, seed: int, wake: bool
+) -> None:
     """Unacknowledged messages are redelivered in time, with the right count, and only to matching groups.
 
     This holds on either side of the threshold and across it.
@@ -184,7 +186,7 @@ def crowd(world: GrpcWorld, receives: int, poll_ms: int) -> list[Received]:
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 4), (4, 1), (4, 4)])
-def test_a_message_is_given_on_one_side_and_again_on_the_other(before: int, after: int) -> None:
+def test_a_message_is_redelivered_once_across_the_pop_with_notify_threshold(before: int, after: int) -> None:
     """A message delivered on one side of the threshold is redelivered once on the other.
 
     All other receives continue to wait.

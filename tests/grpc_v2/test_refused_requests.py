@@ -198,14 +198,13 @@ def test_refusals_of_the_proxy_are_journaled(
     assert shown.items() <= fields(entry).items()
 
 
-def test_every_rpc_is_refused_in_one_of_these_tests() -> None:
-    """The table above has every RPC."""
+def test_the_table_of_refusals_has_every_rpc() -> None:
     assert {label for _, label, _, _ in _REFUSED.values()} | {"PullMessage", "UpdateOffset", "QueryOffset"} == {
         rpc.name for rpc in RPCS
     }
 
 
-def test_what_the_engine_refuses_is_journaled_once() -> None:
+def test_a_request_that_the_engine_rejects_is_journaled_once() -> None:
     """A missing topic is journaled once, as the outcome of the operation."""
     world = GrpcWorld()
     world.client().ask("QueryRoute", sv.QueryRouteRequest(topic=_TOPIC))
@@ -214,7 +213,7 @@ def test_what_the_engine_refuses_is_journaled_once() -> None:
     assert isinstance(entry.outcome, EngineError)
 
 
-def test_a_receive_that_finds_nothing_is_no_refusal() -> None:
+def test_a_receive_without_messages_is_not_journaled_as_refused() -> None:
     """A receive that finds nothing is not journaled as refused: its pops have the outcome."""
     world = GrpcWorld()
     world.topic("T")
@@ -235,7 +234,7 @@ def test_heartbeats_of_producers_are_journaled(topics: tuple[str, ...]) -> None:
     assert (entry.event, entry.client, entry.label) == ("answered", "grpc:client-1", "Heartbeat")
 
 
-def test_long_requests_are_shortened() -> None:
+def test_long_requests_are_shortened_in_the_journal() -> None:
     """A journal line has at most 32 fields and 200 characters of each."""
     world = GrpcWorld()
     many = {f"key-{number:04}": "v" * 10_000 for number in range(500)}

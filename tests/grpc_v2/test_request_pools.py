@@ -34,7 +34,7 @@ def status(call: MemoryCall) -> tuple[int, str]:
     return response.status.code, response.status.message
 
 
-def test_nobody_waits_unless_something_keeps_threads() -> None:
+def test_no_request_waits_while_no_thread_is_occupied() -> None:
     """Without occupied threads no request waits, however few threads there are."""
     world = limited(**ONE_PRODUCER)
     client = world.client()
@@ -42,7 +42,7 @@ def test_nobody_waits_unless_something_keeps_threads() -> None:
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_a_request_for_which_there_is_no_room(told: bool) -> None:
+def test_a_request_without_room_in_its_pool_gets_no_response_or_flow_limit(told: bool) -> None:
     """A request without room gets no response in 5.3.3.
 
     Waiting requests are served, and other pools are not affected.
@@ -64,7 +64,7 @@ def test_a_request_for_which_there_is_no_room(told: bool) -> None:
     assert too_many.finished is told
 
 
-def test_a_receive_that_waits_for_messages_keeps_no_thread() -> None:
+def test_a_waiting_receive_occupies_no_thread() -> None:
     """A waiting receive occupies no thread: one thread serves any number of them."""
     world = limited(
         grpc_request_times="consumer=10", grpc_consumer_thread_pool_nums=1, grpc_consumer_thread_queue_capacity=3
@@ -78,7 +78,7 @@ def test_a_receive_that_waits_for_messages_keeps_no_thread() -> None:
 
 
 @pytest.mark.parametrize("pool", ProxyPool)
-def test_requests_are_refused_on_demand(pool: ProxyPool) -> None:
+def test_a_pool_in_grpc_request_refusals_rejects_its_requests(pool: ProxyPool) -> None:
     """A pool in grpcRequestRefusals rejects all its requests that have a client id."""
     world = limited(grpc_request_refusals=pool.title, flow_limit_answer_enable=True)
     requests: dict[str, Any] = {
@@ -95,7 +95,7 @@ def test_requests_are_refused_on_demand(pool: ProxyPool) -> None:
     assert world.client().start("SendMessage", a_send(a_message()), x_mq_client_id="").finished
 
 
-def test_an_end_keeps_its_thread_while_a_slave_is_waited_for() -> None:
+def test_end_transaction_occupies_its_thread_while_it_waits_for_a_slave() -> None:
     """EndTransaction occupies its thread while it waits for a slave.
 
     The next request waits for the thread, and a further one is rejected.
@@ -130,7 +130,6 @@ def test_an_end_keeps_its_thread_while_a_slave_is_waited_for() -> None:
     "keys",
     [{"grpc_request_refusals": "send"}, {"grpc_request_times": "producer"}, {"grpc_request_times": "send=5"}],
 )
-def test_what_makes_no_sense_is_told(keys: dict[str, str]) -> None:
-    """With what there is."""
+def test_an_invalid_pool_or_time_raises_config_error_with_the_allowed_form(keys: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match=r"no pool; pools are route, producer|producer: not POOL=MILLISECONDS"):
         limited(**keys)

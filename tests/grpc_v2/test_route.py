@@ -56,13 +56,13 @@ def test_a_route_lists_the_queues(world: GrpcWorld) -> None:
         (6, 0, 2, [W, W]),
     ],
 )
-def test_permissions_of_queues(perm: int, read: int, write: int, expected: list[int]) -> None:
-    """Queues are listed read only, then write only, then both, then none."""
+def test_queues_are_listed_read_only_then_write_only_then_both_then_none(
+    perm: int, read: int, write: int, expected: list[int]
+) -> None:
     assert list(queue_permissions(perm, read, write)) == expected
 
 
-def test_a_route_tells_permissions(world: GrpcWorld) -> None:
-    """Queue ids of a route count over all permissions."""
+def test_queue_ids_of_a_route_count_over_all_permissions(world: GrpcWorld) -> None:
     world.topic(queues=4, write=2)
     assert [(queue.id, queue.permission) for queue in route(world).message_queues] == [(0, R), (1, R), (2, RW), (3, RW)]
 
@@ -72,13 +72,13 @@ def test_a_route_tells_permissions(world: GrpcWorld) -> None:
     [("", [pb.NORMAL]), ("NORMAL", [pb.NORMAL]), ("FIFO", [pb.FIFO]), ("DELAY", [pb.DELAY]),
      ("TRANSACTION", [pb.TRANSACTION]), ("UNSPECIFIED", [0])],
 )  # fmt: skip
-def test_a_route_tells_the_types_that_a_topic_takes(world: GrpcWorld, kind: str, types: list[int]) -> None:
+def test_a_route_has_the_message_type_of_its_topic(world: GrpcWorld, kind: str, types: list[int]) -> None:
     """A route has the message type of its topic's attribute, NORMAL without one."""
     world.topic(kind=kind)
     assert list(route(world).message_queues[0].accept_message_types) == types
 
 
-def test_a_mixed_topic_takes_all_types() -> None:
+def test_a_mixed_topic_accepts_all_message_types() -> None:
     """A MIXED topic accepts all types, if the broker allows such topics."""
     world = GrpcWorld(BrokerConfig(enable_mixed_message_type=True))
     world.topic(kind="MIXED")
@@ -87,7 +87,7 @@ def test_a_mixed_topic_takes_all_types() -> None:
 
 
 @pytest.mark.parametrize("topic", ["nowhere", "a|b", "%RETRY%g", "%DLQ%g"])
-def test_an_unknown_topic_is_not_found(world: GrpcWorld, topic: str) -> None:
+def test_a_route_or_assignment_of_an_unknown_topic_is_not_found(world: GrpcWorld, topic: str) -> None:
     """An unknown topic returns TOPIC_NOT_FOUND in both calls and is not created."""
     for status in (route(world, topic).status, assignment(world, topic).status):
         assert (status.code, status.message) == (40402, no_route(topic))
@@ -104,7 +104,7 @@ def test_routes_are_never_stale(world: GrpcWorld) -> None:
     assert route(world).status.code == 40402
 
 
-def test_addresses_need_a_scheme(world: GrpcWorld) -> None:
+def test_an_address_without_a_scheme_is_rejected(world: GrpcWorld) -> None:
     """An address without a scheme returns an exception of the proxy. An unknown scheme and no address are accepted."""
     world.topic()
     endpoints = pb.Endpoints(addresses=[pb.Address(host="h", port=1)])
@@ -129,7 +129,7 @@ def test_the_scheme_of_an_address_follows_from_its_host(host: str, scheme: int) 
     assert route(world).message_queues[0].broker.endpoints.scheme == scheme
 
 
-def test_the_host_is_told_what_the_request_says_was_dialled() -> None:
+def test_the_endpoint_function_gets_the_dialed_address_of_the_request() -> None:
     """The endpoint function gets the call, the broker's name and id, and the first dialed address of the request."""
     asked: list[tuple[object, ...]] = []
 
@@ -150,8 +150,7 @@ def test_the_host_is_told_what_the_request_says_was_dialled() -> None:
     ]
 
 
-def test_slaves_are_listed_too() -> None:
-    """A route lists slaves with their id and address."""
+def test_a_route_lists_slaves_with_their_id_and_address() -> None:
     world = GrpcWorld(BrokerConfig(), BrokerConfig(broker_id=1))
     world.topic()
     queues = route(world).message_queues
@@ -172,8 +171,7 @@ def test_a_group_is_assigned_any_queue_of_each_broker(world: GrpcWorld, group: s
 
 
 @pytest.mark.parametrize(("read", "write", "count"), [(4, 4, 4), (2, 4, 2), (4, 2, 4)])
-def test_a_group_in_order_is_assigned_each_readable_queue(world: GrpcWorld, read: int, write: int, count: int) -> None:
-    """An ordered group is assigned each readable queue by its id."""
+def test_an_ordered_group_is_assigned_each_readable_queue(world: GrpcWorld, read: int, write: int, count: int) -> None:
     world.topic(queues=read, write=write)
     world.group(consume_message_orderly=True)
     queues = [assigned.message_queue for assigned in assignment(world).assignments]

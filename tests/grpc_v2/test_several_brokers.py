@@ -45,7 +45,7 @@ def sent(world: GrpcWorld, count: int) -> list[int]:
     return [answer.status.code for answer in answers]
 
 
-def test_sends_go_to_brokers_that_run(world: GrpcWorld) -> None:
+def test_sends_go_only_to_running_brokers(world: GrpcWorld) -> None:
     """Sends go to running brokers. Without any, they fail as if the topic did not exist."""
     world.engine.stop(world.engine.brokers[1])
     assert sent(world, 4) == [pb.OK] * 4
@@ -69,7 +69,7 @@ def test_sends_avoid_a_broker_whose_write_permission_was_wiped(world: GrpcWorld)
     assert sent(world, 1) == [pb.FORBIDDEN]
 
 
-def test_routes_and_assignments_follow(world: GrpcWorld) -> None:
+def test_a_stopped_broker_is_in_neither_routes_nor_assignments(world: GrpcWorld) -> None:
     """A broker that is down is in neither routes nor assignments. A slave alone is in routes only."""
     world = make_world(slaves=1)
     world.engine.stop(world.engine.brokers[1])
@@ -85,7 +85,7 @@ def test_routes_and_assignments_follow(world: GrpcWorld) -> None:
     assert [item.message_queue.broker.name for item in assigned.assignments] == ["broker-a"]
 
 
-def test_a_slave_that_runs_alone_gives_nothing() -> None:
+def test_a_slave_without_its_master_delivers_no_messages() -> None:
     """A slave without its master delivers nothing: a receive that names it is served by others.
 
     It continues there when its master is running again.
@@ -117,7 +117,7 @@ def test_a_slave_that_runs_alone_gives_nothing() -> None:
     assert world.log == []
 
 
-def test_whom_a_master_would_send_to_its_slave_the_proxy_serves_there() -> None:
+def test_a_group_that_should_read_from_a_slave_pops_from_the_master() -> None:
     """A group that should read from a slave pops from the master, because a pop response never suggests a slave."""
     world = make_world(slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
     group = GroupConfig("G", broker_id=1, which_broker_when_consume_slowly=1)
@@ -133,7 +133,7 @@ def test_whom_a_master_would_send_to_its_slave_the_proxy_serves_there() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0, 10], ids=("pop", "notification"))
-def test_who_waits_at_a_broker_that_stops_is_told(threshold: int) -> None:
+def test_a_receive_that_waits_on_a_broker_that_stops_gets_an_error(threshold: int) -> None:
     """A receive that waits on a broker that stops gets an error and can be repeated elsewhere.
 
     Receives on other brokers continue to wait.
@@ -153,8 +153,7 @@ def test_who_waits_at_a_broker_that_stops_is_told(threshold: int) -> None:
     assert world.log == []
 
 
-def test_who_waits_at_all_brokers_waits_on_at_the_others() -> None:
-    """A receive that all brokers can serve ends with an error only when the last broker stops."""
+def test_a_receive_from_all_brokers_ends_only_when_the_last_one_stops() -> None:
     world = make_world()
     world.config.receive_from_all_brokers = True
     waiting = world.client().receive(a_receive(broker="", queue_id=-1, poll_ms=10_000))
@@ -164,7 +163,7 @@ def test_who_waits_at_all_brokers_waits_on_at_the_others() -> None:
     assert waiting.status.code == pb.INTERNAL_SERVER_ERROR
 
 
-def test_a_message_stays_with_its_broker(world: GrpcWorld) -> None:
+def test_a_message_can_be_acknowledged_only_on_its_broker(world: GrpcWorld) -> None:
     """A message can be acknowledged only on its broker. If that is down, it is redelivered from there later."""
     world.store(b"m", broker=1)
     received = world.client().receive(a_receive(broker="broker-b", queue_id=-1))
@@ -177,7 +176,7 @@ def test_a_message_stays_with_its_broker(world: GrpcWorld) -> None:
     assert world.client().receive(a_receive(broker="broker-b", queue_id=-1)).bodies == [b"m"]
 
 
-def test_messages_that_are_renewed_survive_a_broker_that_is_down() -> None:
+def test_a_message_on_a_stopped_broker_is_redelivered_after_its_restart() -> None:
     """A message on a broker that is down is not renewed. It is redelivered when the broker is running again."""
     world = make_world()
     client = world.client("consumer")
@@ -195,7 +194,7 @@ def test_messages_that_are_renewed_survive_a_broker_that_is_down() -> None:
     assert world.log == []
 
 
-def test_a_send_that_waits_for_slaves_in_vain() -> None:
+def test_a_send_that_no_slave_confirms_returns_slave_persistence_timeout() -> None:
     """A send that waits for slaves returns SLAVE_PERSISTENCE_TIMEOUT after slaveTimeout, and the message is stored."""
     world = make_world(broker_role="SYNC_MASTER", in_sync_replicas=2)
     call = world.client().start("SendMessage", a_send(a_message()))
@@ -207,7 +206,7 @@ def test_a_send_that_waits_for_slaves_in_vain() -> None:
     assert sent(make_world(slaves=1, broker_role="SYNC_MASTER", in_sync_replicas=2), 2) == [pb.OK, pb.OK]
 
 
-def test_a_send_that_waits_is_told_when_its_broker_stops() -> None:
+def test_a_waiting_send_gets_an_error_when_its_broker_stops() -> None:
     """A waiting send gets an error when its broker stops, although the proxy continues."""
     world = make_world(broker_role="SYNC_MASTER", in_sync_replicas=2)
     call = world.client().start("SendMessage", a_send(a_message()))
@@ -217,8 +216,7 @@ def test_a_send_that_waits_is_told_when_its_broker_stops() -> None:
     assert answer.status.code == pb.INTERNAL_SERVER_ERROR
 
 
-def test_every_receipt_goes_back_to_its_broker(world: GrpcWorld) -> None:
-    """An acknowledgement or change of messages of two brokers is applied on both."""
+def test_acks_and_changes_of_two_brokers_messages_are_applied_on_both(world: GrpcWorld) -> None:
     for broker in (0, 1):
         world.store(b"done %d" % broker, broker=broker)
         world.store(b"hidden %d" % broker, broker=broker)
@@ -248,7 +246,7 @@ def test_every_receipt_goes_back_to_its_broker(world: GrpcWorld) -> None:
     assert came() == [b"hidden 0", b"hidden 1"]
 
 
-def test_a_handle_of_a_broker_that_nobody_knows(world: GrpcWorld) -> None:
+def test_a_handle_of_an_unknown_broker_is_invalid_with_several_brokers(world: GrpcWorld) -> None:
     """A handle of an unknown broker is invalid with several brokers. With one broker, any name is accepted."""
     alone = GrpcWorld()
     alone.topic_everywhere(queues=1)
@@ -265,7 +263,7 @@ def test_a_handle_of_a_broker_that_nobody_knows(world: GrpcWorld) -> None:
             assert changed.status.message == entry.status.message
 
 
-def test_an_order_topic_is_fixed_to_its_brokers() -> None:
+def test_sends_to_an_order_topic_go_only_to_its_configured_queues() -> None:
     """Sends to an order topic go only to the brokers and queues of its order configuration.
 
     Permissions do not matter.

@@ -27,7 +27,7 @@ def answer(stream: Stream) -> pb.Settings:
 
 
 @pytest.mark.parametrize("topics", [[], ["T"], ["unknown-1", "unknown-2"]])
-def test_a_producer_is_told_its_backoff_and_limits(world: GrpcWorld, topics: list[str]) -> None:
+def test_a_producer_gets_its_backoff_and_limits(world: GrpcWorld, topics: list[str]) -> None:
     """A producer gets its settings with attempts, an exponential backoff, the largest body, and an empty metric."""
     settings = publishing(*topics)
     settings.access_point.scheme = pb.IPv4
@@ -49,7 +49,9 @@ def test_a_producer_is_told_its_backoff_and_limits(world: GrpcWorld, topics: lis
 
 @pytest.mark.parametrize("client_type", [pb.PUSH_CONSUMER, pb.SIMPLE_CONSUMER])
 @pytest.mark.parametrize("known", [True, False])
-def test_a_consumer_is_told_its_backoff_and_polls(world: GrpcWorld, client_type: int, known: bool) -> None:
+def test_a_consumer_gets_its_backoff_batch_size_and_polling_time(
+    world: GrpcWorld, client_type: int, known: bool
+) -> None:
     """A consumer gets 17 attempts, upstream's eighteen delays, batches of 32, and polls of 20 s."""
     if known:
         world.group()
@@ -67,7 +69,7 @@ def test_a_consumer_is_told_its_backoff_and_polls(world: GrpcWorld, client_type:
     assert not got.metric.on
 
 
-def test_a_known_group_overrules_its_client(world: GrpcWorld) -> None:
+def test_the_settings_of_a_known_group_override_those_of_its_client(world: GrpcWorld) -> None:
     """The settings of a known group override those of its client. For an unknown group the client's values stay."""
     settings = subscribing(fifo=True, poll_s=7)
     got = answer(world.client("before").settle(settings)).subscription
@@ -77,7 +79,7 @@ def test_a_known_group_overrules_its_client(world: GrpcWorld) -> None:
     assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (False, 20, 32)
 
 
-def test_a_group_in_order_says_so(world: GrpcWorld) -> None:
+def test_a_client_of_an_ordered_group_gets_fifo_true(world: GrpcWorld) -> None:
     """A client of an ordered group gets fifo=true, even if it sent false."""
     world.group(consume_message_orderly=True)
     assert answer(world.client().settle(subscribing(fifo=False))).subscription.fifo
@@ -91,7 +93,7 @@ def test_a_group_in_order_says_so(world: GrpcWorld) -> None:
         ({"retry_max_times": 0}, 1, LEVELS_S),
     ],
 )
-def test_the_retry_policy_of_a_group_is_passed_on(
+def test_a_client_gets_the_retry_policy_of_its_group(
     world: GrpcWorld, fields: dict[str, Any], attempts: int, delays_s: object
 ) -> None:
     """A client gets its group's retry policy, exponential or a list, with one attempt more than retries."""
@@ -105,7 +107,7 @@ def test_the_retry_policy_of_a_group_is_passed_on(
         assert [delay.seconds for delay in policy.customized_backoff.next] == delays_s
 
 
-def test_the_configuration_can_shorten_what_consumers_are_told(world: GrpcWorld) -> None:
+def test_configuration_keys_shorten_the_backoff_and_polls_of_consumers(world: GrpcWorld) -> None:
     """Configuration keys shorten the delays and polls that consumers get, also against the group's policy."""
     world.group(retry_policy=RetryPolicy("EXPONENTIAL"))
     world.config.set("pushedLongPollingTimeoutMillis", "2000")
@@ -115,7 +117,7 @@ def test_the_configuration_can_shorten_what_consumers_are_told(world: GrpcWorld)
     assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == [1, 120]
 
 
-def test_each_settings_command_is_answered(world: GrpcWorld) -> None:
+def test_each_settings_command_gets_a_response(world: GrpcWorld) -> None:
     """Each settings command gets a response, also a repeated one and one on a second stream."""
     client = world.client()
     first = client.settle(publishing("T"))
@@ -127,7 +129,7 @@ def test_each_settings_command_is_answered(world: GrpcWorld) -> None:
     assert second.call.status is None
 
 
-def test_the_first_settings_of_a_stream_are_answered_again(world: GrpcWorld) -> None:
+def test_the_response_to_the_first_settings_of_a_stream_is_repeated(world: GrpcWorld) -> None:
     """The response to the first settings of a stream is repeated, with the values current at that time."""
     stream = world.client().settle(publishing("T"))
     world.advance(99)
@@ -141,7 +143,7 @@ def test_the_first_settings_of_a_stream_are_answered_again(world: GrpcWorld) -> 
     assert [len(command.settings.publishing.topics) for command in stream.commands] == [1, 1, 2, 2, 2]
 
 
-def test_a_stream_that_has_ended_gets_no_more_answers(world: GrpcWorld) -> None:
+def test_a_stream_that_has_ended_gets_no_more_responses(world: GrpcWorld) -> None:
     """A stream that has ended gets no repeated responses, nor does a stream without configured times."""
     stream = world.client().settle(publishing("T"))
     stream.half_close()
@@ -158,8 +160,9 @@ def test_a_stream_that_has_ended_gets_no_more_answers(world: GrpcWorld) -> None:
         ("pushedConsumerBackoff", "1s 5", "pushedConsumerBackoff=1s 5: '5' is not a delay such as 5s or 10m"),
     ],
 )
-def test_lists_in_the_configuration_are_read_at_the_start(name: str, value: str, text: str) -> None:
-    """An invalid list in the configuration raises ConfigError at the start."""
+def test_an_invalid_list_in_the_configuration_raises_config_error_at_the_start(
+    name: str, value: str, text: str
+) -> None:
     config = ProxyConfig()
     config.set(name, value)
     with pytest.raises(ConfigError, match=re.escape(text)):
@@ -176,7 +179,7 @@ def test_lists_in_the_configuration_are_read_at_the_start(name: str, value: str,
         sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce="9")),
     ],
 )
-def test_other_commands_change_nothing(world: GrpcWorld, command: sv.TelemetryCommand) -> None:
+def test_other_telemetry_commands_are_ignored(world: GrpcWorld, command: sv.TelemetryCommand) -> None:
     """Other commands are ignored, and the stream stays open."""
     stream = world.client().telemetry(command)
     assert (stream.commands, stream.call.status) == ([], None)
@@ -196,9 +199,7 @@ def test_other_commands_change_nothing(world: GrpcWorld, command: sv.TelemetryCo
         (subscribing(expression="||"), 3, FAILED + "expression format is not correct"),
     ],
 )
-def test_settings_that_mean_nothing_end_the_stream(
-    world: GrpcWorld, settings: pb.Settings, status: int, text: str
-) -> None:
+def test_invalid_settings_end_the_stream(world: GrpcWorld, settings: pb.Settings, status: int, text: str) -> None:
     """Invalid settings end the stream with upstream's gRPC status and text, without a session."""
     call = world.client().settle(settings).call
     assert (call.status, call.text, call.sent) == (status, text, [])
@@ -216,7 +217,9 @@ def test_settings_that_mean_nothing_end_the_stream(
         subscribing(kind=0),
     ],
 )
-def test_settings_that_are_odd_are_taken(world: GrpcWorld, settings: pb.Settings) -> None:
+def test_a_consumers_topics_and_expressions_are_not_validated_in_settings(
+    world: GrpcWorld, settings: pb.Settings
+) -> None:
     """Odd settings are accepted: a producer's type, a consumer's topics and its expressions are not validated."""
     answer(world.client().settle(settings))
 
@@ -238,7 +241,7 @@ def test_languages_of_the_sdks_are_known(world: GrpcWorld, language: str) -> Non
     answer(world.client().settle(subscribing(), x_mq_language=language))
 
 
-def test_a_half_close_ends_the_stream_well(world: GrpcWorld) -> None:
+def test_a_half_close_ends_the_stream_with_ok(world: GrpcWorld) -> None:
     """A half-close ends the stream with OK, and the session continues."""
     stream = world.client("c").settle(subscribing())
     stream.half_close()
@@ -263,7 +266,7 @@ def test_a_producer_is_registered_in_the_groups_named_like_its_topics(world: Grp
     assert sorted(world.broker.clients.producers) == ["T", "U"]
 
 
-def test_a_client_that_is_silent_and_gone_is_forgotten(world: GrpcWorld) -> None:
+def test_a_silent_client_without_a_stream_expires_after_130_s(world: GrpcWorld) -> None:
     """A client without a stream expires 130 s after its last heartbeat. With an open stream it does not."""
     quiet, open_one = world.client("quiet"), world.client("open")
     quiet.settle(subscribing()).call.cancel()
@@ -281,7 +284,7 @@ def test_a_client_that_is_silent_and_gone_is_forgotten(world: GrpcWorld) -> None
     assert len(sessions) == 0
 
 
-def test_receives_are_no_sign_of_a_client(world: GrpcWorld) -> None:
+def test_receives_do_not_keep_a_session_alive(world: GrpcWorld) -> None:
     """Receives do not keep a session alive: a client without a stream expires like a silent one."""
     world.topic()
     client = world.client()
@@ -292,15 +295,14 @@ def test_receives_are_no_sign_of_a_client(world: GrpcWorld) -> None:
     assert len(world.service.clients.sessions) == 0
 
 
-def test_a_closed_service_leaves_no_timer_behind(world: GrpcWorld) -> None:
-    """After the service is closed, no timer and no session is left."""
+def test_a_closed_service_leaves_no_timer_and_no_session(world: GrpcWorld) -> None:
     world.client().settle(subscribing()).call.cancel()
     world.service.close()
     assert [timer.kind for timer in world.engine.scheduler.scheduled() if timer.kind == "grpc session"] == []
     assert len(world.service.clients.sessions) == 0
 
 
-def test_a_poll_of_a_client_survives_its_stream(world: GrpcWorld) -> None:
+def test_a_poll_continues_after_its_clients_stream_closed(world: GrpcWorld) -> None:
     """A poll continues after its client's stream closed, because both may use different connections."""
     world.topic()
     client = world.client()

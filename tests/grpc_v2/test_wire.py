@@ -39,7 +39,7 @@ def receive(client: GrpcClient, request: sv.ReceiveMessageRequest, deadline: flo
     return client.open_receive(request, client="wire", deadline=deadline)
 
 
-def test_a_message_goes_out_and_comes_back(emulator: Emulator, client: GrpcClient) -> None:
+def test_a_message_is_sent_received_and_acknowledged_over_grpcio(emulator: Emulator, client: GrpcClient) -> None:
     """A message passes through settings, send, receive, acknowledgement and termination."""
     emulator.topic("whole")
     telemetry = client.open("wire", subscribing("whole-group", "whole"))
@@ -68,8 +68,8 @@ def test_a_message_goes_out_and_comes_back(emulator: Emulator, client: GrpcClien
         ("SendMessage", b"\xff\xff\xff", "UNKNOWN", ""),
     ],
 )
-def test_what_cannot_be_served_ends_in_a_grpc_status(
-    client: GrpcClient, path: str, request_bytes: bytes, code: str, text: str
+def test_unknown_methods_and_invalid_bytes_end_in_a_grpc_status(
+    channel: grpc.Channel, path: str, request_bytes: bytes, code: str, text: str
 ) -> None:
     """Newer methods, methods that 5.3.3 does not implement, and invalid bytes return a gRPC status."""
     with pytest.raises(grpc.RpcError) as refused:
@@ -100,7 +100,7 @@ def test_a_cancelled_poll_takes_no_message(emulator: Emulator, client: GrpcClien
     assert [frame.message.body for frame in following if frame.HasField("message")] == [b"only"]
 
 
-def test_the_official_sdk_starts_again_and_again(emulator: Emulator) -> None:
+def test_sdk_consumers_that_receive_before_their_settings_get_messages(emulator: Emulator) -> None:
     """Consumers of the official SDK that receive before the response to their settings get the sent messages."""
     emulator.topic("again", queues=2)
     configuration = ClientConfiguration(emulator.endpoint, Credentials("", ""))
@@ -122,7 +122,7 @@ def test_the_official_sdk_starts_again_and_again(emulator: Emulator) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1alpha", "v1"])
-def test_reflection_knows_the_service_by_its_true_names(client: GrpcClient, version: str) -> None:
+def test_reflection_lists_the_service_under_upstreams_names(channel: grpc.Channel, version: str) -> None:
     """Reflection lists the services and describes them by their real names, as grpcurl requests it."""
     path = f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
     method = client.channel.stream_stream(path)
@@ -142,7 +142,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("threshold", [0, 10])
-def test_a_receive_that_names_no_broker_is_answered_by_any(threshold: int) -> None:
+def test_a_receive_without_a_broker_gets_a_message_of_any_broker(threshold: int) -> None:
     """A receive that names no broker gets a message of any broker at once, and its handle leads back there."""
     with (
         Emulator(brokers=3, topics=["t"], config={"popWithNotifyThreshold": threshold}) as emulator,
@@ -162,7 +162,7 @@ def test_a_receive_that_names_no_broker_is_answered_by_any(threshold: int) -> No
             assert (counted.receives, counted.is_long_polling, counted.pops_in_progress) == (number, number, 0)
 
 
-def test_receives_that_break_with_a_crash_are_not_under_way() -> None:
+def test_receives_interrupted_by_a_crash_are_not_counted_as_in_flight() -> None:
     """Receives that a crash interrupts are not counted as in flight. Their clients get an error and can repeat them."""
     with (
         Emulator(topics=["t"], config={"popWithNotifyThreshold": 10}) as emulator,
@@ -179,7 +179,7 @@ def test_receives_that_break_with_a_crash_are_not_under_way() -> None:
         assert [frame.message.body for frame in again if frame.HasField("message")] == [b"x"]
 
 
-def test_a_client_that_hangs_up_is_not_under_way() -> None:
+def test_a_cancelled_receive_is_not_counted_as_in_flight() -> None:
     """A client that cancels a receive is not counted as in flight, and messages go to others.
 
     This holds for a wait for a notification, also in the faithful profile.

@@ -138,14 +138,14 @@ def handled(data: bytes) -> tuple[Peer, int]:
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_a_frame_costs_at_most_four_frames(name: str) -> None:
+def test_a_frame_costs_at_most_the_memory_of_four_frames(name: str) -> None:
     """A frame costs at most the memory of four frames, whether it gets a response or ends its connection."""
     _, peak = handled(FRAMES[name]())
     assert peak <= LIMIT
 
 
 @pytest.mark.parametrize("size", [1, 2, 100])
-def test_a_frame_in_small_pieces_costs_at_most_four_frames(size: int) -> None:
+def test_a_frame_in_small_pieces_costs_at_most_the_memory_of_four_frames(size: int) -> None:
     """A client chooses the pieces; each is an object of forty bytes until it is joined with others."""
     data = frame.join(b"{}", bytes(range(256)) * 800)
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
@@ -160,8 +160,8 @@ def test_a_frame_in_small_pieces_costs_at_most_four_frames(size: int) -> None:
     assert peak <= 4 * len(data)
 
 
-def test_tags_that_a_client_makes_up_are_not_kept() -> None:
-    """Neither those of subscriptions nor those of messages, once the journal has dropped the requests."""
+def test_tags_of_clients_are_not_kept_after_the_journal_drops_the_requests() -> None:
+    """Tags of subscriptions and of messages take no memory once the journal has dropped the requests."""
     port = Port(Engine(now_ms=1_700_000_000_000))
     peer = port.peer()
     create(peer, "T")
@@ -194,7 +194,7 @@ def test_a_large_but_usual_heartbeat_is_accepted(count: int) -> None:
     assert [answer.code for answer in peer.received()][-1:] == [0]
 
 
-def test_a_refusal_names_the_limit() -> None:
+def test_a_rejected_request_names_the_limit() -> None:
     """A rejected request names the limit. A header above the limit ends its connection with a line in the log."""
     peer, _ = handled(request(BEAT, filled("{", " ")))
     (answer,) = peer.received()

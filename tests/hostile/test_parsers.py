@@ -163,7 +163,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 
 @dataclass(frozen=True)
-class Grown:
+class CostGrowth:
     """The cost of one hostile input at two lengths."""
 
     text: str
@@ -176,17 +176,17 @@ class Grown:
         return self.long <= 2.9 * self.short + 800
 
 
-def grown(parse: Callable[[str], Any], beginning: str, fragment: str, end: str = "") -> Grown:
+def cost_growth(parse: Callable[[str], Any], beginning: str, fragment: str, end: str = "") -> CostGrowth:
     """Measure the operations for an input and for one of twice its length."""
     short, long = (operations(lambda n=n: parse(beginning + fragment * n + end)) for n in (SHORT, LONG))  # type: ignore[misc]  # bound at once
-    return Grown(f"{beginning!r} + {fragment!r} * n + {end!r}", short, long)
+    return CostGrowth(f"{beginning!r} + {fragment!r} * n + {end!r}", short, long)
 
 
 @pytest.mark.parametrize("name", PARSERS)
-def test_a_parser_is_linear(name: str) -> None:
+def test_the_work_of_a_parser_grows_linearly_with_its_input(name: str) -> None:
     """Twice the input takes about twice the operations, for every repeated fragment after every beginning."""
     parse = PARSERS[name]
-    parse_once = [grown(parse, beginning, fragment) for beginning in BEGINNINGS for fragment in FRAGMENTS]
+    parse_once = [cost_growth(parse, beginning, fragment) for beginning in BEGINNINGS for fragment in FRAGMENTS]
     assert [each for each in parse_once if not each.is_linear] == []
 
 
@@ -212,13 +212,11 @@ EXPRESSIONS = [
 @pytest.mark.parametrize(("beginning", "fragment", "end"), EXPRESSIONS)
 def test_a_whole_expression_is_compiled_in_linear_time(beginning: str, fragment: str, end: str) -> None:
     """Signs, whose operands are read ahead, and chains, whose parts have texts of their own, compile in linear time."""
-    found = grown(SqlExpression, beginning, fragment, end)
+    found = cost_growth(SqlExpression, beginning, fragment, end)
     assert found.is_linear, found
 
 
-def test_the_count_sees_a_parser_that_is_not_linear() -> None:
-    """A quadratic parser is detected."""
-
+def test_a_quadratic_parser_is_detected() -> None:
     def quadratic(text: str) -> None:
         seen: list[str] = []
         for character in text:
@@ -226,7 +224,7 @@ def test_the_count_sees_a_parser_that_is_not_linear() -> None:
             for _ in seen:
                 pass
 
-    assert not grown(quadratic, "", "a").is_linear
+    assert not cost_growth(quadratic, "", "a").is_linear
 
 
 ONE_MEGABYTE = 1_000_000
@@ -253,8 +251,7 @@ SECONDS = 6.0
 
 @pytest.mark.alone
 @pytest.mark.parametrize("name", LONG_INPUTS)
-def test_a_long_input_takes_no_long(name: str) -> None:
-    """A megabyte is parsed or rejected within seconds of processor time."""
+def test_a_megabyte_is_parsed_or_rejected_within_seconds(name: str) -> None:
     for text in LONG_INPUTS[name]:
         begun = time.process_time()
         with suppress(Exception):  # the kind of error is covered by other tests

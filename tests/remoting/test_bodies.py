@@ -78,7 +78,7 @@ FULL_HEARTBEAT: dict[str, Any] = {
 }
 
 
-def test_heartbeats_are_read_with_tolerance() -> None:
+def test_a_heartbeat_accepts_ordinals_number_strings_and_unknown_members() -> None:
     """A heartbeat is read with ordinals and names, numbers as strings, unknown members and unknown names."""
     beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
     assert (beat.client_id, beat.producer_groups) == ("c@1", ["PG"])
@@ -95,14 +95,13 @@ def test_heartbeats_are_read_with_tolerance() -> None:
 
 
 @pytest.mark.parametrize("members", [{}, {"consumerDataSet": None}, {"clientID": 5, "producerDataSet": []}])
-def test_empty_heartbeats_are_heartbeats(members: dict[str, Any]) -> None:
-    """A heartbeat requires no members."""
+def test_a_heartbeat_requires_no_members(members: dict[str, Any]) -> None:
     beat = client.heartbeat(HeartbeatBody.read(members), "JAVA", 0)
     assert (beat.consumers, beat.producer_groups) == ([], [])
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b'""', b'{"clientID":"\xff"}'])
-def test_a_missing_body_is_a_null_pointer(body: bytes) -> None:
+def test_a_missing_or_null_body_is_rejected_with_a_null_pointer_exception(body: bytes) -> None:
     """A missing body is rejected with upstream's text and its variable. fastjson reads non-UTF-8 bytes as null."""
     with pytest.raises(EngineError) as refused:
         HeartbeatBody.parse(body)
@@ -113,18 +112,17 @@ def test_a_missing_body_is_a_null_pointer(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [b"garbage", b"[1]", b'"text"', b"{", b"[" * 100_000])
-def test_a_body_that_is_no_object_is_a_syntax_error(body: bytes) -> None:
+def test_a_body_that_is_not_an_object_is_rejected_as_a_json_syntax_error(body: bytes) -> None:
     """A body that is not an object is rejected with code 1 and fastjson's exception."""
     with pytest.raises(EngineError, match="JSONException: syntax error"):
         HeartbeatBody.parse(body)
 
 
-def test_bodies_may_be_as_free_as_fastjson_allows() -> None:
-    """A body with raw control characters and a trailing newline is read."""
+def test_a_body_with_control_characters_and_a_trailing_newline_is_read() -> None:
     assert HeartbeatBody.parse(b'{"clientID":"x\x01y"}\n').client_id == "x\x01y"
 
 
-def test_group_configurations_come_back() -> None:
+def test_a_group_configuration_is_written_and_read_back_equal() -> None:
     """A written group configuration is read back equal, including its retry policy."""
     for policy in (
         RetryPolicy(),
@@ -135,14 +133,14 @@ def test_group_configurations_come_back() -> None:
         assert group.config(GroupConfigBody.read(group.config_members(config))) == config
 
 
-def test_a_group_has_upstreams_defaults() -> None:
+def test_a_group_configuration_with_only_a_name_has_upstreams_defaults() -> None:
     """A group configuration requires only a name and has upstream's defaults."""
     assert group.config(GroupConfigBody(group_name="G")) == GroupConfig("G")
     with pytest.raises(EngineError, match="NullPointerException"):
         group.config(GroupConfigBody())
 
 
-def test_topic_configurations_come_back() -> None:
+def test_a_topic_configuration_is_written_and_read_back_equal() -> None:
     """A written topic configuration is read back equal. The attributes in a list are changes with signs."""
     config = TopicConfig("T", 3, 4, 6, "MULTI_TAG", 1, True)
     members = {**topic.config_members(config), "attributes": {"+message.type": "FIFO", "-x": None}}
@@ -159,7 +157,7 @@ def test_topic_configurations_come_back() -> None:
         ("", {}),
     ],
 )
-def test_attribute_changes(text: str, changes: dict[str, str]) -> None:
+def test_attribute_changes_are_signed_keys_separated_by_commas(text: str, changes: dict[str, str]) -> None:
     """Attribute changes are `+key=value` and `-key`, separated by commas."""
     assert topic.attribute_changes(text) == changes
 
@@ -174,19 +172,18 @@ def test_attribute_changes(text: str, changes: dict[str, str]) -> None:
         ("=", "Index 0 out of bounds for length 0"),
     ],
 )
-def test_attribute_changes_without_signs(text: str, remark: str) -> None:
-    """Attribute changes without signs are rejected with upstream's texts."""
+def test_invalid_attribute_changes_are_rejected_with_upstreams_texts(text: str, remark: str) -> None:
     with pytest.raises(EngineError) as refused:
         topic.attribute_changes(text)
     assert refused.value.remark == remark
 
 
-def test_properties_text() -> None:
+def test_a_properties_line_without_separator_is_a_key_with_an_empty_value() -> None:
     """In properties text, a line without a separator is a key with an empty value. Comments are skipped."""
     assert read_properties(b"# c\na=1\n\n b = x=y \r\ngarbage") == {"a": "1", "b": "x=y", "garbage": ""}
 
 
-def answered(
+def response_for(
     kind: type[Operation], result: Result, code: RequestCode, ext: dict[str, str], **more: Any
 ) -> RemotingCommand:
     """Return the response to a request for which the node returns this result."""
@@ -211,12 +208,16 @@ ROUTE = RouteResult([BrokerMember("DefaultCluster", "broker-a", [0, 1])], [Queue
         (317, {"acceptStandardJsonOnly": "true"}, b'{"0":"127.0.0.1:10911","1":"127.0.0.1:10912"}'),
     ],
 )
-def test_routes_have_two_dialects(version: int, ext: dict[str, str], ids: bytes) -> None:
+def test_a_route_quotes_broker_ids_only_for_new_clients_or_on_request(
+    version: int, ext: dict[str, str], ids: bytes
+) -> None:
     """Old clients get a route with unquoted broker ids. New clients, and those that request it, get valid JSON.
 
     Neither form has white space.
     """
-    answer = answered(GetRouteInfo, ROUTE, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T", **ext}, version=version)
+    answer = response_for(
+        GetRouteInfo, ROUTE, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T", **ext}, version=version
+    )
     assert answer.ext_fields is None
     assert answer.body == (
         b'{"brokerDatas":[{"brokerAddrs":' + ids + b',"brokerName":"broker-a","cluster":"DefaultCluster",'
@@ -225,37 +226,36 @@ def test_routes_have_two_dialects(version: int, ext: dict[str, str], ids: bytes)
     )
 
 
-def test_a_route_may_have_an_order_configuration() -> None:
+def test_an_order_configuration_is_written_as_order_topic_conf_of_the_route() -> None:
     """An order configuration is written between the other members of a route."""
     result = RouteResult([], [], "broker-a:4")
-    answer = answered(GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
+    answer = response_for(GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
     assert answer.body == b'{"brokerDatas":[],"filterServerTable":{},"orderTopicConf":"broker-a:4","queueDatas":[]}'
 
 
-def test_maps_with_queues_as_keys() -> None:
+def test_consume_stats_have_queue_objects_as_keys() -> None:
     """In fastjson's dialect a queue is an object where JSON requires a string key."""
     result = ConsumeStatsResult({MessageQueue("T", "b", 0): OffsetWrapper(9, 3, 4, 5)})
-    answer = answered(GetConsumeStats, result, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G"})
+    answer = response_for(GetConsumeStats, result, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G"})
     assert answer.body == (
         b'{"consumeTps":0.0,"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:'
         b'{"brokerOffset":9,"consumerOffset":3,"lastTimestamp":5,"pullOffset":4}}}'
     )
 
 
-def test_cluster_information_has_bare_numbers() -> None:
+def test_cluster_information_has_unquoted_broker_ids() -> None:
     """Cluster information has unquoted broker ids for every client version."""
     result = ClusterInfoResult(
         {"broker-a": BrokerMember("DefaultCluster", "broker-a", [0])}, {"DefaultCluster": ["broker-a"]}
     )
-    answer = answered(GetBrokerClusterInfo, result, RequestCode.GET_BROKER_CLUSTER_INFO, {})
+    answer = response_for(GetBrokerClusterInfo, result, RequestCode.GET_BROKER_CLUSTER_INFO, {})
     assert answer.body == (
         b'{"brokerAddrTable":{"broker-a":{"brokerAddrs":{0:"127.0.0.1:10911"},"brokerName":"broker-a",'
         b'"cluster":"DefaultCluster","enableActingMaster":false}},"clusterAddrTable":{"DefaultCluster":["broker-a"]}}'
     )
 
 
-def test_connections_of_a_group() -> None:
-    """Subscriptions of a group's connections are written as they were read."""
+def test_a_consumer_connection_list_has_the_subscriptions_of_the_heartbeat() -> None:
     beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
     connection = ClientConnection("c@1", ("10.0.0.7", 5), "CPP", 63, 0)
     result = ConsumerConnectionResult(
@@ -265,7 +265,7 @@ def test_connections_of_a_group() -> None:
         "BROADCASTING",
         "CONSUME_FROM_FIRST_OFFSET",
     )
-    answer = answered(
+    answer = response_for(
         GetConsumerConnectionList, result, RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"}
     )
     assert answer.body == (
@@ -276,7 +276,7 @@ def test_connections_of_a_group() -> None:
     )
 
 
-def test_an_assignment_may_be_none_or_empty() -> None:
+def test_an_absent_assignment_and_an_empty_one_are_encoded_differently() -> None:
     """An assignment of `{}` leaves the client's queues unchanged; an empty list removes them."""
     body = b'{"topic":"T","consumerGroup":"G","clientId":"c","strategyName":"AVG","messageModel":"CLUSTERING"}'
     for assignments, text in (
@@ -288,11 +288,11 @@ def test_an_assignment_may_be_none_or_empty() -> None:
         ),
     ):
         result = AssignmentResult(assignments)
-        answer = answered(QueryAssignment, result, RequestCode.QUERY_ASSIGNMENT, {}, body=body)
+        answer = response_for(QueryAssignment, result, RequestCode.QUERY_ASSIGNMENT, {}, body=body)
         assert answer.body == text
 
 
-def test_a_batch_of_acknowledgements() -> None:
+def test_a_batch_acknowledgement_is_read_with_short_and_long_member_names() -> None:
     """Vector V12: the bit set {0,1,9} as base64 is read, with short member names and with long ones."""
     node = RecordingNode(Role.BROKER)
     peer = Port(None, node).peer()
@@ -314,7 +314,7 @@ def test_a_batch_of_acknowledgements() -> None:
     ]
 
 
-def test_the_offset_of_a_reset_needs_its_queue() -> None:
+def test_an_offset_reset_without_a_queue_id_ignores_the_offset() -> None:
     """Without a queue id, a reset ignores the offset and uses the timestamp."""
     node = RecordingNode(Role.BROKER)
     peer = Port(None, node).peer()
@@ -324,7 +324,7 @@ def test_the_offset_of_a_reset_needs_its_queue() -> None:
         assert node.operations.pop() == ResetOffset("G", "T", -1, int(queue_id), offset, True)
 
 
-def test_rights_without_a_policy_are_refused() -> None:
+def test_an_acl_without_policies_is_rejected() -> None:
     """ACLs without a policy are rejected, and policies without entries are omitted."""
     entry = {"resource": "Topic:T", "actions": ["Pub"], "sourceIps": [], "decision": "Allow"}
     policies = [{"policyType": "Custom", "entries": [entry]}, {"policyType": "Default", "entries": []}]
@@ -334,8 +334,7 @@ def test_rights_without_a_policy_are_refused() -> None:
         AclBody.read({"subject": "User:alice", "policies": []}).infos()
 
 
-def test_a_lock_without_a_group_has_an_empty_one() -> None:
-    """A lock or unlock without a group has an empty group."""
+def test_a_queue_lock_without_a_group_has_an_empty_group() -> None:
     node = RecordingNode(Role.BROKER)
     peer = Port(None, node).peer()
     for code in (RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ):
@@ -343,29 +342,28 @@ def test_a_lock_without_a_group_has_an_empty_one() -> None:
     assert [getattr(operation, "consumer_group", None) for operation in node.operations] == ["", ""]
 
 
-def test_the_address_of_a_broker_name_is_its_masters() -> None:
-    """The address of a broker name with a master and a slave is that of the master."""
+def test_the_address_of_a_broker_name_is_that_of_its_master() -> None:
     result = TopicListResult(["T"], BrokerMember("DefaultCluster", "broker-a", [1, 0]))
-    answer = answered(GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
+    answer = response_for(GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
     assert b'"brokerAddr":"127.0.0.1:10911"' in answer.body
 
 
 @pytest.mark.parametrize(
     ("code", "handle"), [(RequestCode.SEND_MESSAGE_V2, "the-handle"), (RequestCode.SEND_BATCH_MESSAGE, None)]
 )
-def test_a_batch_that_is_stored_whole_is_answered_with_its_id(code: RequestCode, handle: str | None) -> None:
+def test_a_batch_stored_as_a_whole_returns_the_batch_id(code: RequestCode, handle: str | None) -> None:
     """A batch that is stored as a whole returns the batch id.
 
     It also returns the recall handle, except with the request code of batches.
     """
     result = WholeBatchSendResult(ResponseCode.SUCCESS, "the-id", 1, 2, "the-batch", 3, "the-handle")
     ext = {"a": "PG", "b": "T", "e": "0", "f": "0", "g": "0", "h": "0", "i": ""}
-    answer = answered(SendMessage, result, code, ext, body=b"m")
+    answer = response_for(SendMessage, result, code, ext, body=b"m")
     assert answer.code == 0, answer
     fields = answer.ext_fields or {}
     assert (fields.get("batchUniqId"), fields.get("recallHandle")) == ("the-batch", handle)
 
 
-def test_a_topic_that_states_nothing_has_the_defaults_of_java() -> None:
+def test_a_topic_body_with_only_a_name_has_upstreams_defaults() -> None:
     """A topic without values has 16 read and 16 write queues, readable and writable (TopicConfig, 5.3.3)."""
     assert TopicConfigBody.read({"topicName": "T"}).config() == TopicConfig("T", 16, 16, 6)

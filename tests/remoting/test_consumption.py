@@ -37,8 +37,7 @@ def test_all_producers_are_listed_by_group(peer: Peer) -> None:
     assert entry == {"clientId": "c", "language": "JAVA", "lastUpdateTimestamp": NOW, "version": 479}
 
 
-def test_a_subscription_is_shown_while_its_group_lives(peer: Peer) -> None:
-    """A subscription is returned while its group is online, and omitted if there is none."""
+def test_a_subscription_is_returned_only_while_its_group_is_online(peer: Peer) -> None:
     create(peer, "T", 1)
     ask = {"group": "G", "topic": "T"}
     assert plain(peer.ask(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, ask)) == ask
@@ -48,7 +47,7 @@ def test_a_subscription_is_shown_while_its_group_lives(peer: Peer) -> None:
     assert shown["subscriptionData"] == {**wanted, "classFilterMode": False, "subVersion": 0}
 
 
-def test_a_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
+def test_a_consume_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
     """A consume time span has the store times of each queue. A group that consumed everything has no delay.
 
     An empty queue has no times.
@@ -76,8 +75,7 @@ def test_a_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
     assert (unknown.code, unknown.remark) == (17, "topic[none] not exist")
 
 
-def test_groups_are_made_together(peer: Peer) -> None:
-    """Groups in a list are created like single groups."""
+def test_a_group_list_creates_each_of_its_groups(peer: Peer) -> None:
     body = b'{"groupConfigList":[{"groupName":"G1","retryMaxTimes":2},{"groupName":"G2"}]}'
     assert peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, {}, body).code == 0
     times = [
@@ -91,7 +89,7 @@ def test_groups_are_made_together(peer: Peer) -> None:
     ("listed", "topics"),
     [("A", ["A"]), (";B;;A;", ["A", "B"]), ("none;B", ["B"]), (";", ["A", "B"]), (" ", ["A", "B"]), ("", ["A", "B"])],
 )
-def test_a_list_of_topics_may_have_empty_parts(peer: Peer, listed: str, topics: list[str]) -> None:
+def test_empty_parts_of_a_topic_list_are_ignored_in_consume_stats(peer: Peer, listed: str, topics: list[str]) -> None:
     """Empty parts of a topic list are ignored.
 
     A list with only empty parts means all topics with offsets of the group.

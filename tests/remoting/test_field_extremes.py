@@ -30,7 +30,7 @@ def port() -> Port:
 
 
 @pytest.mark.parametrize("processor", PROCESSORS.values(), ids=lambda each: each.label)
-def test_extremes_of_every_field(port: Port, processor: Processor) -> None:
+def test_extreme_field_values_harm_no_other_client(port: Port, processor: Processor) -> None:
     """Each request with an extreme value gets a response or waits.
 
     Then another client reads everything that is readable.
@@ -49,7 +49,7 @@ def test_extremes_of_every_field(port: Port, processor: Processor) -> None:
     assert sys.getallocatedblocks() - blocks < BLOCKS_MAX
 
 
-def test_the_next_client_is_served_as_before(port: Port) -> None:
+def test_a_surrogate_client_id_and_too_many_queues_do_not_break_later_requests(port: Port) -> None:
     """After attacks that once broke shared lists, the next client is served as usual."""
     peer: Peer = port.peer()
     heartbeat = b'{"clientID":"\\ud800","consumerDataSet":[{"groupName":"G","subscriptionDataSet":[]}]}'

@@ -59,7 +59,7 @@ WORK: dict[str, Callable[[Peer], object]] = {
 
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
-def test_a_request_leaves_no_garbage(work: Callable[[Peer], object]) -> None:
+def test_a_request_leaves_no_reference_cycles(work: Callable[[Peer], object]) -> None:
     """Of many requests, and of dropping their lines of the journal, the collector finds less than one object each."""
     config = BrokerConfig(auto_create_topic_enable=False)
     port = Port(Engine(now_ms=1_700_000_000_000, brokers=[config], emulation=EmulationConfig(journal_max_entries=5)))

@@ -12,7 +12,7 @@ RETRY = "%RETRY%G"
 Fields = Mapping[str, str]
 
 
-def needed(code: int, ext: Fields, body: object = None) -> list[str]:
+def required_rights(code: int, ext: Fields, body: object = None) -> list[str]:
     """Return each required right as `resource: actions`."""
     content = b"" if body is None else json.dumps(body).encode()
     return [
@@ -65,33 +65,35 @@ CONSUMER = {"consumerGroup": "G"}
         (RequestCode.GET_BROKER_CONFIG, {"topic": "T"}, []),
     ],
 )  # fmt: skip
-def test_needs_that_fields_state(code: int, ext: Fields, expected: list[str]) -> None:
+def test_a_request_requires_the_rights_of_its_topic_and_group_fields(
+    code: int, ext: Fields, expected: list[str]
+) -> None:
     """A retry topic requires rights on its group. If the group is named as well, the topic requires nothing more."""
-    assert needed(code, ext) == expected
+    assert required_rights(code, ext) == expected
 
 
 SUBSCRIBED = [{"topic": "T"}, {"topic": RETRY}, {}, {"topic": "U"}]
 TOPICS = ["Topic:T: Sub", "Topic:null: Sub", "Topic:U: Sub"]
 
 
-def test_needs_of_a_heartbeat() -> None:
+def test_a_heartbeat_requires_rights_on_each_group_and_subscribed_topic() -> None:
     """A heartbeat requires rights on each group, and on each subscribed topic except retry topics."""
     body = {
         "clientID": "c",
         "consumerDataSet": [{"groupName": "G", "subscriptionDataSet": SUBSCRIBED}, {"groupName": "H"}],
     }
-    assert needed(RequestCode.HEART_BEAT, {}, body) == ["Group:G: Sub", *TOPICS, "Group:H: Sub"]
+    assert required_rights(RequestCode.HEART_BEAT, {}, body) == ["Group:G: Sub", *TOPICS, "Group:H: Sub"]
 
 
 @pytest.mark.parametrize("code", [RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ])
-def test_needs_of_queue_locks(code: int) -> None:
+def test_a_queue_lock_requires_rights_on_the_group_and_each_topic(code: int) -> None:
     """A queue lock requires rights on the group, and on the topic of each queue except retry topics."""
     body = {"consumerGroup": "G", "clientId": "c", "mqSet": SUBSCRIBED}
-    assert needed(code, {}, body) == ["Group:G: Sub", *TOPICS]
+    assert required_rights(code, {}, body) == ["Group:G: Sub", *TOPICS]
 
 
 @pytest.mark.parametrize("ext", [{"topic": "T"}, {"topic": "T", "topicFilterType": "single_tag"}])
 def test_a_topic_with_an_unknown_filter_type_is_rejected(ext: Fields) -> None:
     """A topic creation with an unknown filter type is rejected, because its header is validated when it is decoded."""
     with pytest.raises(AccessDenied, match=r"parse authorization context error\."):
-        needed(RequestCode.UPDATE_AND_CREATE_TOPIC, ext)
+        required_rights(RequestCode.UPDATE_AND_CREATE_TOPIC, ext)

@@ -50,7 +50,7 @@ def test_unserved_codes_are_journaled(code: int, label: str | None, oneway: bool
 
 
 @pytest.mark.parametrize("code", [int(code) for code, each in PROCESSORS.items() if each.role is Role.BROKER])
-def test_authentication_is_journaled_without_secrets(code: int) -> None:
+def test_a_no_permission_response_is_journaled_without_secrets(code: int) -> None:
     """NO_PERMISSION for any request code is journaled with the user and a masked signature."""
     port = Port(Engine(brokers=[_GUARDED], now_ms=1_700_000_000_000))
     peer = port.peer()
@@ -109,8 +109,7 @@ def test_refusals_of_request_pools_are_journaled(form: RefusalForm) -> None:
     assert error(entry)[1] == answer.remark
 
 
-def test_a_broker_that_goes_away_is_journaled() -> None:
-    """GO_AWAY is journaled for served and for unserved codes."""
+def test_go_away_is_journaled_for_served_and_unserved_codes() -> None:
     port = Port(Engine(brokers=[BrokerConfig(go_away_enable=True)], now_ms=1_700_000_000_000))
     peer = port.peer()
     for code in (RequestCode.GET_MAX_OFFSET, 9_999):

@@ -28,8 +28,8 @@ def port(**keys: object) -> Port:
     return Port(Engine(brokers=[BrokerConfig(**keys)], now_ms=NOW))  # type: ignore[arg-type]  # checked by the keys
 
 
-@pytest.mark.parametrize("form", [form for form in RefusalForm if form is not RefusalForm.PC_SYNCHRONIZED])
-def test_a_send_that_is_turned_away(form: RefusalForm) -> None:
+@pytest.mark.parametrize("form", [form for form in Form if form is not Form.PC_SYNCHRONIZED])
+def test_a_send_rejected_by_a_pool_returns_system_busy_without_ext_fields(form: Form) -> None:
     """A send that a pool rejects gets SYSTEM_BUSY without the region, unlike a send that the store rejects."""
     peer = port(request_refusals=f"send={form.name}").peer()
     answer = send(peer, "T")
@@ -38,7 +38,7 @@ def test_a_send_that_is_turned_away(form: RefusalForm) -> None:
     assert answer.remark.startswith(f"[{form.name}]")
 
 
-def test_a_send_that_the_store_refuses() -> None:
+def test_a_send_rejected_by_the_store_returns_system_busy_with_the_region() -> None:
     """A send that the store rejects gets SYSTEM_BUSY with region and trace switch."""
     answer = send(port(request_refusals="send=PC_SYNCHRONIZED").peer(), "T")
     assert answer.code == ResponseCode.SYSTEM_BUSY
@@ -46,8 +46,7 @@ def test_a_send_that_the_store_refuses() -> None:
 
 
 @pytest.mark.parametrize("pool", REQUESTS)
-def test_each_pool_turns_away_its_own(pool: BrokerPool) -> None:
-    """A pool rejects only its own requests; requests of other pools are served."""
+def test_a_pool_rejects_only_its_own_requests(pool: Pool) -> None:
     peer = port(request_refusals=f"{pool.title}=OVERLOAD").peer()
     for other, asked in REQUESTS.items():
         answer = peer.ask(*asked)
@@ -56,7 +55,7 @@ def test_each_pool_turns_away_its_own(pool: BrokerPool) -> None:
             assert answer.ext_fields is None
 
 
-def test_answers_come_when_threads_are_done() -> None:
+def test_responses_of_a_pool_with_one_thread_come_one_after_the_other() -> None:
     """With one thread, responses come in order as the thread becomes free.
 
     Requests of other pools get theirs at once.
@@ -74,20 +73,20 @@ def test_answers_come_when_threads_are_done() -> None:
         assert answer.code == 0
 
 
-def told(peer: Peer, version: int) -> int:
+def response_code(peer: Peer, version: int) -> int:
     """Return the response code for a client version."""
     return peer.ask(RequestCode.GET_BROKER_CONFIG, version=version).code
 
 
-def test_clients_are_told_to_go_by_their_version() -> None:
+def test_go_away_is_sent_only_to_client_versions_that_know_it() -> None:
     """GO_AWAY is sent only to client versions that know it. A name server on the same port continues to serve."""
     peer = port(go_away_enable=True).peer()
-    assert [told(peer, version) for version in (0, 475, 476, 479)] == [0, 0, 1500, 1500]
+    assert [response_code(peer, version) for version in (0, 475, 476, 479)] == [0, 0, 1500, 1500]
     assert [peer.ask(9999, version=version).code for version in (475, 476)] == [3, 1500]
     assert peer.ask(RequestCode.GET_BROKER_CLUSTER_INFO, version=479).code == 0
 
 
-def test_what_is_of_no_pool_is_administration() -> None:
+def test_a_request_code_without_a_pool_belongs_to_the_admin_pool() -> None:
     """A request code without a pool belongs to the admin pool, as in upstream's default processor."""
     assert PROCESSORS[RequestCode.UPDATE_AND_CREATE_TOPIC].pool is BrokerPool.ADMIN
     assert PROCESSORS[RequestCode.SEND_MESSAGE_V2].pool is BrokerPool.SEND

@@ -42,7 +42,7 @@ def peer(port: Port) -> Peer:
     return made
 
 
-def test_administrators_see_the_mapping(peer: Peer) -> None:
+def test_topic_configurations_include_the_static_topic_mapping(peer: Peer) -> None:
     """With `lo`, a topic's configuration includes the mapping. The list of all topics has it as well."""
     mapping = {
         "bname": "broker-a",
@@ -62,8 +62,7 @@ def test_administrators_see_the_mapping(peer: Peer) -> None:
     assert every["mappingDataVersion"] == {"counter": 1, "stateVersion": 0, "timestamp": NOW}
 
 
-def test_routes_say_where_logical_queues_lie(peer: Peer) -> None:
-    """A route has, per broker, the logical queues with their physical queue ids."""
+def test_a_route_maps_logical_to_physical_queue_ids_per_broker(peer: Peer) -> None:
     asked = {"topic": "S", "acceptStandardJsonOnly": "true"}
     route = json.loads(peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, asked).body)
     assert route["topicQueueMappingByBroker"] == {
@@ -79,7 +78,7 @@ def test_routes_say_where_logical_queues_lie(peer: Peer) -> None:
     }
 
 
-def test_a_pull_tells_by_how_much_offsets_differ(peer: Peer) -> None:
+def test_a_pull_of_a_static_topic_returns_the_offset_delta(peer: Peer) -> None:
     """A pull returns the offset delta, which clients add to the offsets in records. An empty result has no remark."""
     send(peer, "S")
     found = peer.ask(*pull_request("S", "G"))
@@ -88,8 +87,7 @@ def test_a_pull_tells_by_how_much_offsets_differ(peer: Peer) -> None:
     assert (nothing.code, nothing.remark, (nothing.ext_fields or {})["offsetDelta"]) == (19, None, "0")
 
 
-def test_a_queue_that_is_not_led_here(peer: Peer) -> None:
-    """A request for a logical queue that another broker leads returns code 501."""
+def test_a_request_for_a_logical_queue_of_another_broker_returns_code_501(peer: Peer) -> None:
     answer = peer.ask(RequestCode.GET_MAX_OFFSET, {"topic": "S", "queueId": 1})
     text = "S-1 does not exit in request process of current broker broker-a"
     assert (answer.code, answer.remark) == (501, text)

@@ -23,7 +23,7 @@ def peer(port: Port) -> Peer:
     return port.peer()
 
 
-def test_the_timers_check_point(port: Port, peer: Peer) -> None:
+def test_the_timer_check_point_has_seven_numbers(port: Port, peer: Peer) -> None:
     """The timer check point has seven numbers.
 
     They are: time read, bytes of the log, messages taken, the master's, state version, time, version.
@@ -36,8 +36,7 @@ def test_the_timers_check_point(port: Port, peer: Peer) -> None:
     assert struct.unpack(">7q", answer.body) == (NOW + 2000, 52, 1, 1, 0, NOW + 2000, 3)
 
 
-def test_the_timers_metrics(peer: Peer) -> None:
-    """The timer metrics have the counts by topic and a version of the table."""
+def test_timer_metrics_have_a_count_per_topic_and_a_table_version(peer: Peer) -> None:
     create(peer, "X")
     nothing = peer.ask(RequestCode.GET_TIMER_METRICS).body
     version = {"counter": 0, "stateVersion": 0, "timestamp": NOW}
@@ -49,8 +48,7 @@ def test_the_timers_metrics(peer: Peer) -> None:
     assert json.loads(answer.body) == {"dataVersion": {**version, "counter": 1}, "timingCount": counted}
 
 
-def test_offsets_of_delay_levels(port: Port, peer: Peer) -> None:
-    """The offsets of delay levels have unquoted level numbers as keys."""
+def test_delay_offsets_have_unquoted_level_numbers_as_keys(port: Port, peer: Peer) -> None:
     create(peer, "X")
     send(peer, "X", DELAY="2")
     port.engine.scheduler.advance_to(NOW + 6000)
@@ -60,7 +58,7 @@ def test_offsets_of_delay_levels(port: Port, peer: Peer) -> None:
     assert answer.body == b'{"dataVersion":%b,"offsetTable":{2:1}}' % version
 
 
-def test_a_timed_batch_has_no_recall_handle(peer: Peer) -> None:
+def test_a_timed_batch_has_no_recall_handle_with_the_batch_request_code(peer: Peer) -> None:
     """A timed batch has no recall handle with the request code of batches, and has one with another code."""
     create(peer, "X")
     header = SendMessageRequestHeaderV2(

@@ -133,14 +133,14 @@ class _AnswerQueue:
             self._call.finish(request.response_status.code, request.response_status.message.decode("utf-8"))
             return
         self._waiting += request.response_parameters
-        self._go_on()
+        self._send_next()
 
     def close(self) -> None:
         """End the call after the last response."""
         self._closing = True
-        self._go_on()
+        self._send_next()
 
-    def _go_on(self) -> None:
+    def _send_next(self) -> None:
         if self._busy or self._call.finished:
             return
         if self._waiting:
@@ -151,7 +151,7 @@ class _AnswerQueue:
 
     def _sent(self) -> None:
         self._busy = False
-        self._go_on()
+        self._send_next()
 
 
 def _echo_initial(call: ServerCall) -> None:

@@ -20,7 +20,9 @@ def _parked() -> tuple[Peer, ServerCall]:
 
 @pytest.mark.parametrize(("code", "sent"), [(None, ErrorCode.INTERNAL_ERROR), (7, ErrorCode.REFUSED_STREAM)])
 @pytest.mark.parametrize("opened", [False, True])
-def test_reset_stream(code: int | None, sent: ErrorCode, opened: bool) -> None:
+def test_reset_stream_resets_the_stream_with_the_requested_code(
+    code: int | None, sent: ErrorCode, opened: bool
+) -> None:
     """RESET_STREAM resets the stream with the requested code, before or within the response, and ends the call."""
     peer, call = _parked()
     if opened:
@@ -34,7 +36,7 @@ def test_reset_stream(code: int | None, sent: ErrorCode, opened: bool) -> None:
     assert peer.connection.output.closing is Closing.NO
 
 
-def test_go_away() -> None:
+def test_after_go_away_open_calls_are_served_and_new_ones_refused() -> None:
     """After GO_AWAY the open call gets its response and new calls are refused. Then the connection closes."""
     peer, call = _parked()
     call.abort(Abort.GO_AWAY, ErrorCode.ENHANCE_YOUR_CALM)
@@ -49,7 +51,7 @@ def test_go_away() -> None:
     assert peer.connection.output.closing is Closing.AFTER_OUTPUT
 
 
-def test_reset_connection() -> None:
+def test_after_reset_connection_nothing_more_is_written() -> None:
     """After RESET_CONNECTION nothing more is written and the connection is to be reset."""
     peer, call = _parked()
     call.send(b"never seen")
@@ -59,8 +61,7 @@ def test_reset_connection() -> None:
 
 
 @pytest.mark.parametrize("opened", [False, True])
-def test_half_frame(opened: bool) -> None:
-    """After HALF_FRAME the output ends inside a DATA frame."""
+def test_after_half_frame_the_output_ends_inside_a_data_frame(opened: bool) -> None:
     peer, call = _parked()
     if opened:
         call.send_metadata({"x": "y"})
@@ -74,7 +75,7 @@ def test_half_frame(opened: bool) -> None:
 
 
 @pytest.mark.parametrize("waiting", [False, True])
-def test_stall(waiting: bool) -> None:
+def test_after_stall_the_stream_gets_no_more_output(waiting: bool) -> None:
     """After STALL the stream gets neither new output nor output that waited for credit. Other streams continue."""
     peer, call = _parked()
     if waiting:
@@ -91,9 +92,7 @@ def test_stall(waiting: bool) -> None:
     assert 3 in peer.connection.output.streams
 
 
-def test_a_stalled_call_that_is_answered_at_once() -> None:
-    """A handler that stalls its call and then replies sends nothing."""
-
+def test_a_handler_that_stalls_its_call_and_replies_sends_nothing() -> None:
     def handler(call: ServerCall, request: bytes) -> None:
         call.abort(Abort.STALL)
         call.reply(b"never")
@@ -105,7 +104,7 @@ def test_a_stalled_call_that_is_answered_at_once() -> None:
 
 
 @pytest.mark.parametrize("opened", [False, True])
-def test_wrong_trailers(opened: bool) -> None:
+def test_after_wrong_trailers_the_stream_ends_without_a_grpc_status(opened: bool) -> None:
     """After WRONG_TRAILERS the stream ends correctly for HTTP/2, but without a grpc-status."""
     peer, call = _parked()
     if opened:
@@ -118,7 +117,7 @@ def test_wrong_trailers(opened: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", Abort)
-def test_an_abort_comes_too_late(kind: Abort) -> None:
+def test_after_the_response_only_connection_aborts_have_an_effect(kind: Abort) -> None:
     """After the response only faults of the connection have an effect; after a client's reset none has."""
     peer, call = _parked()
     call.reply(b"done")

@@ -15,8 +15,7 @@ from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 from tests.grpc_v2.transport.wire import ECHO, FACTS, Peer, bidi, message, request_fields, streaming, unary
 
 
-def test_a_unary_call() -> None:
-    """The response to a unary call has the headers, message and trailers of upstream's server."""
+def test_a_unary_response_has_upstreams_headers_message_and_trailers() -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"hello"))
     answer = peer.answer(1)
@@ -30,7 +29,7 @@ def test_a_unary_call() -> None:
     assert answer.trailers == [("grpc-status", "0")]
 
 
-def test_what_a_handler_sees() -> None:
+def test_a_handler_gets_path_metadata_deadline_and_addresses_of_its_call() -> None:
     """A handler gets the call's path, metadata, deadline, both ends of its connection, and the dialed authority."""
     seen: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: seen.append(call))]).greet()
@@ -57,8 +56,7 @@ def test_metadata_belongs_to_one_call() -> None:
         assert peer.answer(stream_id).messages == [b"fresh"]
 
 
-def test_a_late_answer() -> None:
-    """A handler may respond long after it has returned."""
+def test_a_handler_may_respond_long_after_it_has_returned() -> None:
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call))]).greet()
     assert not peer.feed(peer.request(1, b""))
@@ -67,7 +65,7 @@ def test_a_late_answer() -> None:
     assert peer.answer(1).messages == [b"late"]
 
 
-def test_initial_and_trailing_metadata() -> None:
+def test_initial_and_trailing_metadata_reach_the_client() -> None:
     """Initial and trailing metadata reach the client, text and binary."""
 
     def handler(call: ServerCall, request: bytes) -> None:
@@ -81,7 +79,7 @@ def test_initial_and_trailing_metadata() -> None:
     assert {("x-last", "2"), ("x-last-bin", "AQ"), ("grpc-status", "0")} == set(peer.answer(1).trailers)
 
 
-def test_an_answer_in_one_block() -> None:
+def test_an_error_without_a_message_is_one_header_block() -> None:
     """An error without a message is one header block that ends the stream, with its text percent-encoded."""
     peer = Peer([unary(lambda call, request: call.finish(5, "nö\n%", {"x-why": "because"}))]).greet()
     frames = peer.feed(peer.request(1, b""))
@@ -90,9 +88,7 @@ def test_an_answer_in_one_block() -> None:
     assert ("x-why", "because") in peer.answer(1).headers
 
 
-def test_server_streaming() -> None:
-    """A server-streaming call returns any number of messages, then the status."""
-
+def test_a_server_streaming_call_returns_its_messages_then_the_status() -> None:
     def handler(call: ServerCall, request: bytes) -> None:
         for n in range(3):
             call.send(b"%d" % n)
@@ -104,15 +100,14 @@ def test_server_streaming() -> None:
     assert peer.answer(1).status == (0, "")
 
 
-def test_an_empty_stream() -> None:
-    """A stream without a message ends in one header block with status 0."""
+def test_a_stream_without_a_message_ends_in_one_header_block() -> None:
     peer = Peer([streaming(lambda call, request: call.finish())]).greet()
     peer.feed(peer.request(1, b""))
     assert peer.answer(1).status == (0, "")
     assert peer.answer(1).trailers == []
 
 
-def test_bidirectional_streaming() -> None:
+def test_messages_of_a_bidirectional_call_reach_the_handler_as_they_arrive() -> None:
     """Messages of a bidirectional call reach the handler as they arrive, and so does the end of the request.
 
     They may be split anywhere.
@@ -133,7 +128,7 @@ def test_bidirectional_streaming() -> None:
     assert peer.answer(1).status == (0, "bye")
 
 
-def test_the_server_ends_first() -> None:
+def test_a_bidirectional_call_that_the_server_ends_is_reset_with_no_error() -> None:
     """A bidirectional call that the server ends is reset with NO_ERROR, and later frames are ignored."""
     calls: list[ServerCall] = []
     peer = Peer([bidi(lambda call, _: calls.append(call))]).greet()
@@ -146,7 +141,7 @@ def test_the_server_ends_first() -> None:
     assert not calls[0].cancelled
 
 
-def test_client_streaming() -> None:
+def test_a_bidirectional_method_serves_client_streaming_calls() -> None:
     """A bidirectional method with one response at the end serves client-streaming calls."""
 
     def handler(call: ServerCall, _: None) -> None:
@@ -159,8 +154,7 @@ def test_client_streaming() -> None:
     assert peer.answer(1).messages == [b"5"]
 
 
-def test_gzip() -> None:
-    """Gzip messages are decompressed, and uncompressed ones between them are accepted."""
+def test_gzip_messages_are_decompressed_among_uncompressed_ones() -> None:
     calls: list[bytes] = []
 
     def handler(call: ServerCall, _: None) -> None:
@@ -175,7 +169,7 @@ def test_gzip() -> None:
     assert peer.answer(3).messages == [b"whole"]
 
 
-def test_an_unknown_encoding() -> None:
+def test_an_unknown_encoding_is_unimplemented() -> None:
     """An unknown encoding is UNIMPLEMENTED, and the response lists the supported encodings."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_encoding="snappy"))
@@ -191,7 +185,7 @@ def test_an_unknown_encoding() -> None:
         ("no-slash", "Method not found: no-slash"),
     ],
 )
-def test_unknown_methods(path: str, text: str) -> None:
+def test_an_unknown_method_is_unimplemented(path: str, text: str) -> None:
     """An unknown method is UNIMPLEMENTED with the text of upstream's server."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"", path))
@@ -206,7 +200,9 @@ def test_unknown_methods(path: str, text: str) -> None:
         (("content-type", "application/grpc-web"), "415", "gRPC requests have content-type application/grpc"),
     ],
 )
-def test_requests_that_are_not_grpc(change: tuple[str, str], http_status: str, text: str) -> None:
+def test_a_request_that_is_not_grpc_gets_a_plain_http_response(
+    change: tuple[str, str], http_status: str, text: str
+) -> None:
     """A request that is not gRPC gets a plain HTTP response with the reason."""
     peer = Peer([unary()]).greet()
     fields = [change if name == change[0] else (name, value) for name, value in request_fields()]
@@ -219,8 +215,7 @@ def test_requests_that_are_not_grpc(change: tuple[str, str], http_status: str, t
 
 
 @pytest.mark.parametrize("content_type", ["application/grpc", "application/grpc+proto", "application/grpc;x=y"])
-def test_content_types_of_grpc(content_type: str) -> None:
-    """The content type of gRPC is accepted with and without the message format."""
+def test_the_grpc_content_type_is_accepted_with_and_without_a_format(content_type: str) -> None:
     peer = Peer([unary()]).greet()
     fields = [field for field in request_fields() if field[0] != "content-type"]
     peer.feed(peer.headers(1, [*fields, ("content-type", content_type)]) + peer.data(1, message(b"x"), end=True))
@@ -239,7 +234,9 @@ def test_content_types_of_grpc(content_type: str) -> None:
     ],
 )
 @pytest.mark.parametrize("pieces", [1, 100])
-def test_a_unary_request_is_one_message(body: bytes, status: tuple[int, str], pieces: int) -> None:
+def test_a_unary_request_of_anything_but_one_message_is_internal(
+    body: bytes, status: tuple[int, str], pieces: int
+) -> None:
     """A unary request of anything but one message is INTERNAL, whether it arrives whole or in pieces."""
     called: list[bytes] = []
     peer = Peer([unary(lambda call, request: called.append(request))]).greet()
@@ -252,8 +249,7 @@ def test_a_unary_request_is_one_message(body: bytes, status: tuple[int, str], pi
     assert not peer.log
 
 
-def test_a_message_before_the_end_of_its_request() -> None:
-    """The handler is called after the request has ended, not after its message."""
+def test_the_handler_is_called_only_after_the_request_has_ended() -> None:
     called: list[bytes] = []
     peer = Peer([unary(lambda call, request: called.append(request))]).greet()
     peer.feed(peer.headers(1, request_fields()) + peer.data(1, message(b"x")))
@@ -267,7 +263,7 @@ def _undecodable(data: bytes) -> Any:
 
 
 @pytest.mark.parametrize("kind", MethodKind)
-def test_an_undecodable_message(kind: MethodKind) -> None:
+def test_an_undecodable_message_ends_the_call_with_unknown(kind: MethodKind) -> None:
     """A message that cannot be decoded ends the call with UNKNOWN and no text, as in upstream, and is not logged."""
     peer = Peer([GrpcMethod(ECHO, kind, _undecodable, lambda call, request: None)]).greet()
     peer.feed(peer.request(1, b"junk"))
@@ -291,7 +287,7 @@ def _broken_half_close(call: ServerCall, request: Any) -> None:
     "method", [unary(_broken_unary), bidi(_broken_unary), bidi(_broken_message), bidi(_broken_half_close)]
 )
 @pytest.mark.provokes_bugs
-def test_a_handler_that_raises(method: GrpcMethod) -> None:
+def test_a_handler_that_raises_ends_only_its_call_with_internal(method: GrpcMethod) -> None:
     """A handler that raises ends its call with INTERNAL and one log entry with the traceback.
 
     The connection stays open.
@@ -306,7 +302,7 @@ def test_a_handler_that_raises(method: GrpcMethod) -> None:
 
 
 @pytest.mark.provokes_bugs
-def test_a_handler_that_raises_after_its_answer() -> None:
+def test_the_response_of_a_handler_that_raises_afterwards_stays() -> None:
     """After a handler responded and then raised, the response stays and the error is logged."""
 
     def handler(call: ServerCall, request: bytes) -> None:
@@ -327,8 +323,7 @@ _ANSWERS: list[Callable[[ServerCall], None]] = [
 
 
 @pytest.mark.parametrize("again", _ANSWERS)
-def test_two_answers(again: Callable[[ServerCall], None]) -> None:
-    """A second response raises RuntimeError in the handler."""
+def test_a_second_response_raises_runtime_error_in_the_handler(again: Callable[[ServerCall], None]) -> None:
     seen: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: seen.append(call))]).greet()
     peer.feed(peer.request(1, b""))
@@ -337,8 +332,7 @@ def test_two_answers(again: Callable[[ServerCall], None]) -> None:
         again(seen[0])
 
 
-def test_initial_metadata_too_late() -> None:
-    """Initial metadata after the first message raises RuntimeError in the handler."""
+def test_initial_metadata_after_the_first_message_raises_runtime_error() -> None:
     seen: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: seen.append(call))]).greet()
     peer.feed(peer.request(1, b""))
@@ -348,7 +342,7 @@ def test_initial_metadata_too_late() -> None:
 
 
 @pytest.mark.parametrize("how", ["reset", "lost connection", "protocol error"])
-def test_cancellation(how: str) -> None:
+def test_a_parked_call_is_cancelled_when_its_client_disconnects(how: str) -> None:
     """A parked call is cancelled as soon as its client disconnects, and later output is discarded."""
     heard: list[str] = []
     parked: list[ServerCall] = []
@@ -378,8 +372,7 @@ def test_cancellation(how: str) -> None:
     assert heard[-1] == "late"
 
 
-def test_no_cancellation_after_the_answer() -> None:
-    """A finished call is not cancelled by later events of its connection."""
+def test_a_finished_call_is_not_cancelled_by_later_events() -> None:
     heard: list[str] = []
 
     def handler(call: ServerCall, request: bytes) -> None:
@@ -394,7 +387,7 @@ def test_no_cancellation_after_the_answer() -> None:
 
 
 @pytest.mark.provokes_bugs
-def test_a_callback_that_raises() -> None:
+def test_a_cancel_callback_that_raises_does_not_stop_the_others() -> None:
     """After a cancel callback raises, the other callbacks are called, and the error is logged."""
     heard: list[str] = []
 
@@ -414,7 +407,7 @@ def _expire(peer: Peer, seconds: float) -> None:
     peer.read()
 
 
-def test_a_deadline() -> None:
+def test_a_parked_call_is_cancelled_after_its_deadline_and_the_grace_period() -> None:
     """A parked call is cancelled with DEADLINE_EXCEEDED after its deadline and the grace period for the client."""
     heard: list[str] = []
     peer = Peer([unary(lambda call, request: call.on_cancel(lambda: heard.append("up")))]).greet()
@@ -426,7 +419,7 @@ def test_a_deadline() -> None:
     assert peer.answer(1).status == (4, "deadline exceeded")
 
 
-def test_a_deadline_in_the_middle_of_an_answer() -> None:
+def test_a_started_response_is_reset_at_its_deadline() -> None:
     """A response that has started is ended with RST_STREAM at its deadline, even if output waits for credit."""
     parked: list[ServerCall] = []
     peer = Peer([streaming(lambda call, request: parked.append(call))]).greet()
@@ -438,16 +431,14 @@ def test_a_deadline_in_the_middle_of_an_answer() -> None:
     assert not peer.feed(f.window_update(0, 100_000))
 
 
-def test_a_deadline_before_the_request_is_whole() -> None:
-    """An incomplete request gets DEADLINE_EXCEEDED at its deadline."""
+def test_an_incomplete_request_gets_deadline_exceeded() -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="100m")) + peer.data(1, b"\0\0"))
     _expire(peer, 0.1 + DEADLINE_GRACE_SECONDS)
     assert peer.answer(1).status == (4, "deadline exceeded")
 
 
-def test_a_deadline_of_a_bidirectional_stream() -> None:
-    """A bidirectional call whose client sends nothing more gets DEADLINE_EXCEEDED at its deadline."""
+def test_a_silent_bidirectional_call_gets_deadline_exceeded() -> None:
     peer = Peer([bidi(lambda call, request: None)]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="2S")))
     _expire(peer, 2 + DEADLINE_GRACE_SECONDS - 0.001)
@@ -456,7 +447,7 @@ def test_a_deadline_of_a_bidirectional_stream() -> None:
     assert peer.answer(1).status == (4, "deadline exceeded")
 
 
-def test_a_deadline_that_was_kept() -> None:
+def test_a_call_with_a_response_needs_no_timer() -> None:
     """Calls that got their response need no timer, and responses before the deadline are kept."""
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call)), unary(path="/test.Echo/Now")]).greet()
@@ -470,8 +461,7 @@ def test_a_deadline_that_was_kept() -> None:
     assert peer.deadlines.next_due is None
 
 
-def test_a_finished_answer_that_waits_for_credit_has_no_deadline() -> None:
-    """A complete response that waits for credit has no deadline."""
+def test_a_complete_response_that_waits_for_credit_has_no_deadline() -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="1S")) + peer.data(1, message(bytes(100_000)), end=True))
     _expire(peer, 9)
@@ -479,14 +469,13 @@ def test_a_finished_answer_that_waits_for_credit_has_no_deadline() -> None:
     assert peer.answer(1).messages == [bytes(100_000)]
 
 
-def test_a_malformed_deadline() -> None:
-    """A malformed deadline is rejected with INTERNAL."""
+def test_a_malformed_deadline_is_rejected_with_internal() -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_timeout="soon"))
     assert peer.answer(1).status == (13, "malformed grpc-timeout: soon")
 
 
-def test_metadata_beyond_the_limit() -> None:
+def test_metadata_above_the_limit_is_resource_exhausted() -> None:
     """A header list above the limit is RESOURCE_EXHAUSTED, and the connection stays open."""
     peer = Peer([unary()], Limits(max_header_list_bytes=2_000)).greet()
     peer.feed(peer.request(1, b"", ECHO, x_long="v" * 1_900) + peer.request(3, b"ok"))
@@ -494,7 +483,7 @@ def test_metadata_beyond_the_limit() -> None:
     assert peer.answer(3).messages == [b"ok"]
 
 
-def test_a_method_path_has_a_service() -> None:
+def test_a_method_path_without_a_service_or_method_raises_value_error() -> None:
     """A method path that no client could call raises ValueError when the method is declared."""
     for path in ("test.Echo/Unary", "/Unary", "/test.Echo/", "//Unary"):
         with pytest.raises(ValueError, match=r"is not /package\.Service/Method"):

@@ -62,15 +62,13 @@ def _check_session(peer: Peer) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 9, 10, 64, 1_000, 16_384, 1 << 20])
-def test_input_may_be_cut_anywhere(size: int) -> None:
-    """A conversation in pieces of any size gets the same responses."""
+def test_input_in_pieces_of_any_size_gets_the_same_responses(size: int) -> None:
     peer = Peer([unary()])
     peer.feed_in_pieces(_session_bytes(peer), size)
     _check_session(peer)
 
 
-def test_input_may_be_cut_at_every_byte() -> None:
-    """A conversation split once, at any byte, gets the same responses."""
+def test_input_split_once_at_any_byte_gets_the_same_responses() -> None:
     whole = _session_bytes(Peer([unary()]))
     # After the first 600 bytes there is only the body of the last request, where the position does not matter.
     for at in [*range(1, 600), *range(600, len(whole), 997)]:
@@ -80,7 +78,7 @@ def test_input_may_be_cut_at_every_byte() -> None:
         _check_session(peer)
 
 
-def test_input_may_end_anywhere() -> None:
+def test_a_connection_lost_at_any_byte_leaves_no_stream() -> None:
     """A connection that is lost at any byte leaves no stream, and parked calls are cancelled."""
     cancelled: list[str] = []
     began: list[str] = []
@@ -101,7 +99,7 @@ def test_input_may_end_anywhere() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_instead_of_the_preface(data: bytes) -> None:
+def test_input_that_is_not_the_preface_gets_go_away(data: bytes) -> None:
     """Input that does not begin like HTTP/2 gets GOAWAY at the first byte that differs."""
     peer = Peer([unary()])
     peer.feed(data)
@@ -125,7 +123,7 @@ _FRAMES = st.builds(
 
 @settings(max_examples=400)
 @given(st.lists(_FRAMES, max_size=12), st.integers(1, 50))
-def test_any_frames_at_all(frames: list[bytes], size: int) -> None:
+def test_random_frames_end_in_responses_resets_or_one_go_away(frames: list[bytes], size: int) -> None:
     """Random frames end in responses, resets or one GOAWAY with a reason, and in no exception."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"before"))
@@ -138,8 +136,7 @@ def test_any_frames_at_all(frames: list[bytes], size: int) -> None:
 
 @settings(max_examples=300)
 @given(st.integers(0, 400), st.binary(min_size=1, max_size=6))
-def test_damage_to_a_conversation(at: int, damage: bytes) -> None:
-    """A conversation with overwritten bytes ends in responses, resets or GOAWAY."""
+def test_a_damaged_conversation_ends_in_responses_resets_or_go_away(at: int, damage: bytes) -> None:
     peer = Peer([unary()])
     whole = bytearray(_session_bytes(peer))
     whole[at : at + len(damage)] = damage
@@ -151,8 +148,7 @@ def test_damage_to_a_conversation(at: int, damage: bytes) -> None:
 
 @pytest.mark.parametrize("length", [16_385, 1 << 20, (1 << 24) - 1])
 @pytest.mark.parametrize("kind", [f.DATA, f.HEADERS, f.SETTINGS, f.PING, 0xEE])
-def test_an_absurd_length_is_not_waited_for(kind: int, length: int) -> None:
-    """A frame longer than announced is rejected by its head."""
+def test_a_frame_longer_than_announced_is_rejected_by_its_head(kind: int, length: int) -> None:
     peer = Peer().greet()
     peer.feed(f.frame_head(kind, 0, 1, length))
     gone = peer.go_away()
@@ -160,7 +156,7 @@ def test_an_absurd_length_is_not_waited_for(kind: int, length: int) -> None:
     assert gone.code == ErrorCode.FRAME_SIZE_ERROR
 
 
-def test_the_server_greets_first() -> None:
+def test_the_server_sends_its_settings_and_credit_first() -> None:
     """The server sends SETTINGS with its limits and credit for the connection before the client sends anything."""
     limits = Limits(max_concurrent_streams=7, stream_window_bytes=100_000, connection_window_bytes=200_000)
     settings_frame, credit = Peer(limits=limits).read()
@@ -179,7 +175,7 @@ def test_the_server_greets_first() -> None:
         (b"12345", ErrorCode.FRAME_SIZE_ERROR),
     ],
 )
-def test_settings_out_of_range(payload: bytes, code: ErrorCode) -> None:
+def test_each_forbidden_setting_ends_the_connection(payload: bytes, code: ErrorCode) -> None:
     """Each forbidden setting ends the connection with the code of the standard."""
     peer = Peer().greet()
     peer.feed(f.settings(payload))
@@ -188,14 +184,13 @@ def test_settings_out_of_range(payload: bytes, code: ErrorCode) -> None:
     assert gone.code == code
 
 
-def test_settings_come_first() -> None:
-    """A client that does not begin with SETTINGS is rejected."""
+def test_a_client_that_does_not_begin_with_settings_is_rejected() -> None:
     peer = Peer()
     peer.feed(f.PREFACE + f.ping(bytes(8), ack=False))
     assert peer.connection.output.failure == "PROTOCOL_ERROR: the first frame is not SETTINGS"
 
 
-def test_a_smaller_table_is_acknowledged_in_the_next_block() -> None:
+def test_a_smaller_header_table_is_acknowledged_in_the_next_block() -> None:
     """A client that shrinks its header table gets one table size update."""
     peer = Peer([unary()]).greet({HEADER_TABLE_SIZE: 0})
     # The library's decoder requires the update, as nghttp2 does.
@@ -206,8 +201,7 @@ def test_a_smaller_table_is_acknowledged_in_the_next_block() -> None:
     assert peer.answer(3).messages == [b"b"]
 
 
-def test_padding_and_priority_are_taken_off() -> None:
-    """Padding and a priority in HEADERS do not change the request."""
+def test_padding_and_priority_do_not_change_the_request() -> None:
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields())
     flags = f.END_HEADERS | f.PADDED | f.PRIORITIZED
@@ -218,8 +212,7 @@ def test_padding_and_priority_are_taken_off() -> None:
 
 
 @pytest.mark.parametrize("kind", [f.DATA, f.HEADERS])
-def test_more_padding_than_frame(kind: int) -> None:
-    """A pad length beyond its frame is a connection error."""
+def test_a_pad_length_beyond_its_frame_is_a_connection_error(kind: int) -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields()))
     peer.feed(f.frame(kind, f.PADDED | f.END_HEADERS, 1, b"\x06abcde"))
@@ -239,8 +232,7 @@ def test_padding_costs_credit() -> None:
     assert {frame.stream_id for frame in credit} == {0, 1}
 
 
-def test_a_block_in_many_frames() -> None:
-    """A header block may span several CONTINUATION frames, split anywhere."""
+def test_a_header_block_may_span_several_continuation_frames() -> None:
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields(x_long="v" * 100))
     pieces = [block[at : at + 10] for at in range(0, len(block), 10)]
@@ -251,7 +243,7 @@ def test_a_block_in_many_frames() -> None:
 
 
 @pytest.mark.parametrize("intruder", [f.ping(bytes(8), ack=False), f.frame(f.CONTINUATION, 4, 3, b""), f.settings()])
-def test_nothing_comes_between_the_frames_of_a_block(intruder: bytes) -> None:
+def test_a_frame_inside_a_header_block_is_a_connection_error(intruder: bytes) -> None:
     """A frame of any other kind or stream inside a header block is a connection error."""
     peer = Peer([unary()]).greet()
     peer.feed(f.frame(f.HEADERS, 0, 1, b"\x83") + intruder)
@@ -259,7 +251,7 @@ def test_nothing_comes_between_the_frames_of_a_block(intruder: bytes) -> None:
 
 
 @pytest.mark.parametrize("piece", [b"", b"\x00\x01a\x01b" * 800])
-def test_a_block_without_end(piece: bytes) -> None:
+def test_a_flood_of_continuation_frames_ends_with_enhance_your_calm(piece: bytes) -> None:
     """A flood of CONTINUATION frames, empty or full, ends with ENHANCE_YOUR_CALM."""
     peer = Peer([unary()]).greet()
     peer.feed(f.frame(f.HEADERS, 0, 1, b"\x83"))
@@ -268,7 +260,7 @@ def test_a_block_without_end(piece: bytes) -> None:
     assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: a header block without an end"
 
 
-def test_a_small_block_with_a_huge_list() -> None:
+def test_a_small_block_with_a_huge_header_list_gets_resource_exhausted() -> None:
     """A small block that repeats a long entry gets a status, without memory for the list."""
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields()) + b"\x40\x01x" + b"\x7f\x81\x1e" + b"v" * 3_968
@@ -282,7 +274,7 @@ def test_a_small_block_with_a_huge_list() -> None:
     assert peer.answer(3).messages == [b"next"]
 
 
-def test_too_many_streams() -> None:
+def test_a_stream_above_the_limit_is_refused() -> None:
     """A stream above the announced limit is refused, so that the client may retry it."""
     peer = Peer([unary(lambda call, request: None)], Limits(max_concurrent_streams=2)).greet()
     for stream_id in (1, 3, 5):
@@ -293,7 +285,7 @@ def test_too_many_streams() -> None:
 _CALM = replace(_LIMITS, reset_burst=50, resets_per_second=10, control_burst=50, controls_per_second=10)
 
 
-def test_rapid_reset() -> None:
+def test_rapid_resets_end_with_enhance_your_calm() -> None:
     """A client that opens and resets streams continuously gets ENHANCE_YOUR_CALM after its burst."""
     cancelled: list[int] = []
 
@@ -319,16 +311,14 @@ def test_rapid_reset() -> None:
         f.frame(f.DATA, 0, 1, b""),
     ],
 )
-def test_floods_of_idle_frames(frame: bytes) -> None:
-    """A flood of frames without work gets ENHANCE_YOUR_CALM after its burst."""
+def test_a_flood_of_frames_without_work_ends_with_enhance_your_calm(frame: bytes) -> None:
     peer = Peer([unary()], _CALM).greet()
     peer.feed(peer.headers(1, request_fields()))
     peer.feed(frame * 60)
     assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: too many control frames"
 
 
-def test_patience_comes_back() -> None:
-    """A client that pings at the allowed rate is served without limit."""
+def test_a_client_that_pings_at_the_allowed_rate_is_served_without_limit() -> None:
     peer = Peer([unary()], _CALM).greet()
     for _ in range(500):
         peer.now += 0.1
@@ -346,7 +336,7 @@ def test_keep_alive_pings_are_no_flood() -> None:
     assert peer.connection.output.failure is None
 
 
-def test_the_graceful_end() -> None:
+def test_after_a_graceful_go_away_calls_in_flight_are_served() -> None:
     """After GOAWAY, requests in flight are served. After the client has received it, new ones are refused.
 
     The connection closes with its last stream.
@@ -372,8 +362,7 @@ def test_the_graceful_end() -> None:
 
 
 @pytest.mark.parametrize("last_act", ["client resets", "server resets"])
-def test_the_graceful_end_without_an_answer(last_act: str) -> None:
-    """A draining connection closes with its last stream, however that ends."""
+def test_a_draining_connection_closes_when_its_last_stream_is_reset(last_act: str) -> None:
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call))]).greet()
     peer.feed(peer.request(1, b""))
@@ -385,7 +374,7 @@ def test_the_graceful_end_without_an_answer(last_act: str) -> None:
     assert peer.connection.output.closing is Closing.AFTER_OUTPUT
 
 
-def test_output_outside_of_input_wakes_the_owner() -> None:
+def test_a_later_response_wakes_the_owner_of_the_connection() -> None:
     """A later response notifies the owner of the connection to write; one during `receive` does not."""
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call)), unary(path="/test.Echo/Now")]).greet()
@@ -407,15 +396,14 @@ def test_trailers_end_a_request() -> None:
 
 
 @pytest.mark.parametrize(("promised", "sent"), [("5", 6), ("7", 6), ("0", 6), ("6", 0)])
-def test_content_length_must_be_true(promised: str, sent: int) -> None:
-    """A body longer or shorter than its content-length resets the stream."""
+def test_a_body_that_differs_from_its_content_length_resets_the_stream(promised: str, sent: int) -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(content_length=promised)))
     peer.feed(peer.data(1, message(b"x")[:sent], end=True))
     assert peer.answer(1).reset == ErrorCode.PROTOCOL_ERROR
 
 
-def test_a_stream_that_depends_on_itself() -> None:
+def test_a_stream_that_depends_on_itself_is_reset() -> None:
     """A stream that depends on itself is reset, and the header table stays equal to the client's."""
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields(x_new="1"))
@@ -425,8 +413,7 @@ def test_a_stream_that_depends_on_itself() -> None:
     assert peer.answer(3).messages == [b"ok"]
 
 
-def test_the_path_of_a_request_reaches_its_method_alone() -> None:
-    """Requests to different paths on one connection reach their own methods."""
+def test_requests_reach_the_method_of_their_path() -> None:
     peer = Peer(
         [unary(lambda call, request: call.reply(call.path.encode()), path) for path in (ECHO, "/a.B/C")]
     ).greet()

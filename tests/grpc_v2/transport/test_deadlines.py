@@ -24,7 +24,7 @@ class Item:
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.booleans()), max_size=40), st.lists(st.integers(0, 10), max_size=12))
-def test_they_expire_in_order_and_never_early(dues: list[tuple[int, bool]], steps: list[int]) -> None:
+def test_deadlines_expire_in_order_and_never_early(dues: list[tuple[int, bool]], steps: list[int]) -> None:
     """Exactly the items that are due and not done expire, ordered by due time and then by age."""
     deadlines, ended = Deadlines(), list[int]()
     for name, (due, done) in enumerate(dues):
@@ -38,7 +38,7 @@ def test_they_expire_in_order_and_never_early(dues: list[tuple[int, bool]], step
         assert deadlines.next_due is None or deadlines.next_due > now
 
 
-def test_what_is_done_is_swept_out() -> None:
+def test_finished_calls_do_not_accumulate_in_the_deadlines() -> None:
     """A hundred thousand calls that end long before their deadlines do not accumulate."""
     deadlines = Deadlines()
     waiting = Item(-1)

@@ -100,7 +100,7 @@ def test_work_does_not_grow_with_the_number_of_streams(prepare: Callable[[int], 
     assert work(400) <= 1.2 * work(50)
 
 
-def test_each_stream_waits_once_for_its_own_credit() -> None:
+def test_credit_for_one_stream_costs_the_same_however_many_wait() -> None:
     """Credit for one stream after another costs the same per stream, however many wait."""
 
     def work_for_each(streams: int) -> float:
@@ -111,7 +111,7 @@ def test_each_stream_waits_once_for_its_own_credit() -> None:
     assert work_for_each(800) <= 1.2 * work_for_each(100)
 
 
-def test_the_work_of_an_opened_window_is_what_it_sends() -> None:
+def test_an_opened_initial_window_costs_the_same_per_stream() -> None:
     """An initial window that opens all streams costs the same per stream."""
 
     def work_for_each(streams: int) -> float:
@@ -135,7 +135,7 @@ def test_streams_with_the_most_credit_are_served_when_the_initial_window_grows()
     assert [len(peer.answer(stream_id).body) for stream_id in (3, 5, 7, 9)] == [21, 11, 31, 2]
 
 
-def test_a_stream_that_was_closed_while_it_waited_is_passed_over() -> None:
+def test_a_stream_that_is_reset_while_it_waits_uses_no_credit() -> None:
     """Streams that the client resets while they wait use no credit and keep no bytes."""
     for prepare in (_waiting_for_the_connection, _waiting_for_their_windows):
         peer = prepare(3)
@@ -160,7 +160,7 @@ _CALM = replace(Limits(), control_burst=50, controls_per_second=10, reset_burst=
     ],
     ids=["for the connection", "for an open stream", "for no stream", "DATA that nobody takes", "a stream twice"],
 )
-def test_frames_that_carry_no_request_are_counted(frame: bytes) -> None:
+def test_frames_without_a_request_count_as_control_frames(frame: bytes) -> None:
     """Credit and frames for ended streams count as control frames, of which a burst is too many."""
     peer = Peer([bidi(lambda call, _: None), unary(path="/test.Echo/Unary2")], _CALM).greet()
     peer.feed(peer.headers(1, request_fields()) + peer.request(3, b"", "/test.Echo/Unary2"))
@@ -171,7 +171,7 @@ def test_frames_that_carry_no_request_are_counted(frame: bytes) -> None:
     assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: too many control frames"
 
 
-def test_headers_that_nobody_takes_are_counted() -> None:
+def test_headers_for_an_abandoned_stream_count_as_control_frames() -> None:
     """Header blocks for an abandoned stream are decoded, so they count as control frames."""
     peer = Peer([unary()], _CALM).greet()
     peer.feed(peer.headers(1, request_fields("/test.Echo/Missing")))
@@ -191,7 +191,7 @@ _BREAKS = {
 
 
 @pytest.mark.parametrize("breach", _BREAKS.values(), ids=_BREAKS)
-def test_resets_that_a_client_provokes_are_counted(breach: bytes) -> None:
+def test_resets_that_a_client_provokes_count_as_its_own(breach: bytes) -> None:
     """Calls that a client breaks so that the server resets them count as reset by the client."""
     cancelled: list[int] = []
     limits = Limits(reset_burst=50, resets_per_second=10, stream_window_bytes=10_000)
@@ -219,8 +219,7 @@ def test_responses_that_get_no_credit_are_bounded() -> None:
     assert peer.answer(1).messages == [bytes(600)]
 
 
-def test_unsent_bytes_come_down_to_nothing() -> None:
-    """A waiting response that is sent, reset or stalled no longer counts as unsent."""
+def test_a_response_that_is_sent_reset_or_stalled_no_longer_counts_as_unsent() -> None:
     held: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: held.append(call))]).greet({INITIAL_WINDOW_SIZE: 10})
     for stream_id in (1, 3, 5):
@@ -238,7 +237,7 @@ def test_unsent_bytes_come_down_to_nothing() -> None:
     assert sender.unsent_bytes == 0
 
 
-def test_an_initial_window_beyond_what_a_stream_can_hold() -> None:
+def test_an_initial_window_that_overflows_a_stream_is_a_flow_control_error() -> None:
     """SETTINGS that make the window of an open stream overflow are a FLOW_CONTROL_ERROR of the connection."""
     peer = Peer([unary(lambda call, request: None)]).greet({INITIAL_WINDOW_SIZE: 10})
     peer.feed(peer.request(1, b"") + f.window_update(1, f.LARGEST_WINDOW - 10))
@@ -248,7 +247,7 @@ def test_an_initial_window_beyond_what_a_stream_can_hold() -> None:
     assert peer.connection.output.failure == "FLOW_CONTROL_ERROR: a stream's window overflows"
 
 
-def test_credit_of_a_stream_that_has_ended_does_not_count() -> None:
+def test_an_ended_streams_credit_cannot_overflow_its_window() -> None:
     """Only open streams can overflow, and each check of all of them counts as one frame per stream."""
     peer = Peer([unary(lambda call, request: None)], replace(_CALM, control_burst=60)).greet({INITIAL_WINDOW_SIZE: 10})
     for stream_id in range(1, 42, 2):
@@ -263,7 +262,7 @@ def test_credit_of_a_stream_that_has_ended_does_not_count() -> None:
     assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: too many control frames"
 
 
-def test_ended_streams_are_remembered_one_kind_apart_from_another() -> None:
+def test_ended_streams_are_stored_separately_by_state() -> None:
     """Ended streams are stored separately by state, and a repeated end evicts no other stream."""
     peer = _ended(1_030)
     registry = peer.connection.output.registry
@@ -278,7 +277,7 @@ def test_ended_streams_are_remembered_one_kind_apart_from_another() -> None:
     assert registry.state_of(8 * 1_029 + 3) is StreamState.ABANDONED
 
 
-def test_a_stream_that_ended_in_two_ways_is_forgotten_once() -> None:
+def test_a_stream_that_was_reset_and_then_abandoned_is_evicted_once() -> None:
     """DATA behind the client's reset gives a stream up; later ends of either kind do not miss it."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields()) + f.rst_stream(1, ErrorCode.CANCEL) + f.frame(f.DATA, 0, 1, b"x"))
@@ -291,7 +290,7 @@ def test_a_stream_that_ended_in_two_ways_is_forgotten_once() -> None:
     assert peer.connection.output.registry.state_of(1) is StreamState.SKIPPED
 
 
-def test_a_repeated_field_is_joined_in_one_go() -> None:
+def test_joining_a_repeated_field_costs_the_same_per_field() -> None:
     """Fields with one name cost the same per field, however many are joined."""
 
     def work_for_each(fields: int) -> float:
@@ -303,7 +302,7 @@ def test_a_repeated_field_is_joined_in_one_go() -> None:
     assert work_for_each(1_600) <= 1.2 * work_for_each(200)
 
 
-def test_the_stream_with_the_largest_window_decides() -> None:
+def test_a_window_overflow_is_found_in_the_stream_with_the_largest_window() -> None:
     """A window overflow is found in the stream with the largest window, regardless of the order of the streams."""
     for large in (1, 3):
         peer = Peer([unary(lambda call, request: None)]).greet({INITIAL_WINDOW_SIZE: 10})

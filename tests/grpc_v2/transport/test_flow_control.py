@@ -17,7 +17,7 @@ def _sizes(peer: Peer) -> list[int]:
     return [len(frame.payload) for frame in peer.frames if frame.kind == f.DATA]
 
 
-def test_an_answer_waits_for_credit() -> None:
+def test_a_response_waits_for_its_streams_credit() -> None:
     """DATA is sent as far as the stream's window allows, and trailers after the last of it."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 10})
     peer.feed(peer.request(1, b"a" * 20))
@@ -30,7 +30,7 @@ def test_an_answer_waits_for_credit() -> None:
     assert peer.answer(1).status == (0, "")
 
 
-def test_an_answer_waits_for_the_connection() -> None:
+def test_the_connections_window_blocks_the_responses_of_all_streams() -> None:
     """The connection's window blocks all streams, and waiting streams are served in rotation."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 1 << 20})
     for stream_id in (1, 3, 5):
@@ -42,8 +42,7 @@ def test_an_answer_waits_for_the_connection() -> None:
     assert not peer.connection.output.streams
 
 
-def test_streams_share_the_credit() -> None:
-    """Two streams that wait for the connection share its credit."""
+def test_waiting_streams_share_the_connections_credit() -> None:
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 1 << 20})
     for stream_id in (1, 3, 5):
         peer.feed(peer.request(stream_id, bytes(100_000)))
@@ -103,7 +102,7 @@ def test_credit_is_never_overdrawn(updates: list[tuple[int, int]], initial: int)
         assert sum(sent.values()) == total or all(sent[key] == stream_credit[key] for key in waiting)
 
 
-def test_the_initial_window_reaches_open_streams() -> None:
+def test_a_changed_initial_window_applies_to_open_streams() -> None:
     """SETTINGS change the window of open streams, even to a negative one that must be paid back first."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 100})
     peer.feed(peer.request(1, bytes(300)))
@@ -117,7 +116,7 @@ def test_the_initial_window_reaches_open_streams() -> None:
     assert peer.answer(1).messages == [bytes(300)]
 
 
-def test_frames_keep_to_the_size_that_the_client_takes() -> None:
+def test_data_frames_have_at_most_the_size_that_the_client_allows() -> None:
     """DATA frames have at most 16 KiB, or the size that the client allows."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 1 << 20})
     peer.feed(peer.request(1, bytes(40_000)))
@@ -127,7 +126,7 @@ def test_frames_keep_to_the_size_that_the_client_takes() -> None:
     assert _sizes(peer) == [40_005]
 
 
-def test_long_trailers_are_continued() -> None:
+def test_long_trailers_continue_in_continuation_frames() -> None:
     """A header block above the client's frame size continues in CONTINUATION frames."""
     peer = Peer([unary(lambda call, request: call.finish(3, "x" * 40_000))]).greet()
     peer.feed(peer.request(1, b""))
@@ -137,7 +136,7 @@ def test_long_trailers_are_continued() -> None:
 
 
 @pytest.mark.parametrize("stream_id", [0, 1])
-def test_windows_do_not_overflow(stream_id: int) -> None:
+def test_credit_that_overflows_a_window_is_a_flow_control_error(stream_id: int) -> None:
     """Credit above 2**31 - 1 is a FLOW_CONTROL_ERROR of the stream or of the connection."""
     peer = Peer([unary(lambda call, request: None)]).greet()
     peer.feed(peer.request(1, b""))
@@ -148,7 +147,7 @@ def test_windows_do_not_overflow(stream_id: int) -> None:
         assert peer.connection.output.failure == "FLOW_CONTROL_ERROR: the connection's window overflows"
 
 
-def test_what_is_received_is_credited() -> None:
+def test_received_bytes_are_credited_to_the_client() -> None:
     """A client within its windows can send a body of many times their size."""
     limits = Limits(stream_window_bytes=65_535, connection_window_bytes=100_000)
     peer = Peer([unary()], limits).greet({INITIAL_WINDOW_SIZE: 1 << 24})
@@ -169,13 +168,12 @@ def test_what_is_received_is_credited() -> None:
     assert peer.answer(1).messages == [bytes(1_000_000)]
 
 
-def test_a_usual_body_waits_for_nothing() -> None:
-    """The announced windows accept a message of 4 MiB without further credit."""
+def test_a_message_of_4_mib_needs_no_further_credit() -> None:
     limits = Limits()
     assert min(limits.stream_window_bytes, limits.connection_window_bytes) > 4 * 1024 * 1024 + 65_536
 
 
-def test_more_than_the_stream_may_take() -> None:
+def test_a_client_that_exceeds_a_streams_credit_is_reset() -> None:
     """A client that exceeds the credit of a stream is reset, for example after the stream was stalled."""
     held: list[ServerCall] = []
     limits = Limits(stream_window_bytes=20_000)
@@ -190,8 +188,7 @@ def test_more_than_the_stream_may_take() -> None:
     assert held[0].cancelled
 
 
-def test_more_than_the_connection_may_take() -> None:
-    """A client that exceeds the credit of the connection is disconnected."""
+def test_a_client_that_exceeds_the_connections_credit_is_disconnected() -> None:
     peer = Peer([bidi(lambda call, _: None)], Limits(connection_window_bytes=10_000)).greet()
     peer.feed(peer.headers(1, request_fields()))
     peer.feed(peer.data(1, message(bytes(3 * 16_384))[: 3 * 16_384]))
@@ -200,7 +197,7 @@ def test_more_than_the_connection_may_take() -> None:
     assert peer.connection.output.failure == "FLOW_CONTROL_ERROR: more DATA than the connection's window"
 
 
-def test_the_long_message_is_refused_before_it_is_sent() -> None:
+def test_a_message_above_the_limit_is_rejected_by_its_prefix() -> None:
     """A message above the limit is rejected by its prefix. Its remaining bytes are ignored and credited."""
     peer = Peer([unary()], Limits(max_message_bytes=1_000)).greet()
     peer.feed(peer.headers(1, request_fields()) + peer.data(1, message(bytes(1_001))[:20]))
@@ -211,7 +208,7 @@ def test_the_long_message_is_refused_before_it_is_sent() -> None:
     assert peer.answer(3).messages == [b"next"]
 
 
-def test_a_message_beyond_the_limit_in_one_piece() -> None:
+def test_a_message_above_the_limit_in_one_piece_is_rejected_as_well() -> None:
     """The fast path for a whole request enforces the limit as well."""
     peer = Peer([unary()], Limits(max_message_bytes=1_000)).greet()
     peer.feed(peer.request(1, bytes(1_001)) + peer.request(3, bytes(1_000)))

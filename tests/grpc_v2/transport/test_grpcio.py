@@ -81,40 +81,34 @@ def channel(served: Served) -> Iterator[grpc.Channel]:
         yield found
 
 
-def test_unary(channel: grpc.Channel) -> None:
-    """Bodies of all usual sizes are returned."""
+def test_unary_bodies_of_all_usual_sizes_are_returned(channel: grpc.Channel) -> None:
     call = channel.unary_unary("/test.Echo/Unary")
     for size in (0, 1, 1_024, 16_379, 16_384, 65_535, 1_000_000):
         assert call(b"x" * size, timeout=_PATIENCE_S) == b"x" * size
 
 
-def test_four_mebibytes_both_ways(channel: grpc.Channel) -> None:
-    """A body of 4 MiB is sent and returned."""
+def test_a_body_of_4_mib_is_sent_and_returned(channel: grpc.Channel) -> None:
     assert channel.unary_unary("/test.Echo/Unary")(_BIG, timeout=_PATIENCE_S) == _BIG
 
 
-def test_many_calls_at_once(channel: grpc.Channel) -> None:
-    """Hundreds of calls on one connection each get their own response."""
+def test_hundreds_of_calls_on_one_connection_get_their_own_responses(channel: grpc.Channel) -> None:
     call = channel.unary_unary("/test.Echo/Unary")
     futures = [call.future(b"%d" % n * 100, timeout=_PATIENCE_S) for n in range(500)]
     assert [future.result() for future in futures] == [b"%d" % n * 100 for n in range(500)]
 
 
-def test_server_streaming(channel: grpc.Channel) -> None:
-    """Messages arrive in order, and the trailing metadata after them."""
+def test_streamed_messages_arrive_in_order_before_the_trailing_metadata(channel: grpc.Channel) -> None:
     call = channel.unary_stream("/test.Echo/Count")(b"1000", timeout=_PATIENCE_S)
     assert list(call) == [b"%d" % n for n in range(1_000)]
     assert ("x-count", "1000") in [(key, value) for key, value in call.trailing_metadata()]
 
 
-def test_bidirectional_streaming(channel: grpc.Channel) -> None:
-    """Messages of a bidirectional call are returned one by one."""
+def test_messages_of_a_bidirectional_call_are_returned_one_by_one(channel: grpc.Channel) -> None:
     call = channel.stream_stream("/test.Echo/Upper")
     assert list(call(iter([b"a", b"", b"c" * 100_000]), timeout=_PATIENCE_S)) == [b"A", b"", b"C" * 100_000]
 
 
-def test_metadata(channel: grpc.Channel) -> None:
-    """Text and binary metadata are sent and returned."""
+def test_text_and_binary_metadata_are_sent_and_returned(channel: grpc.Channel) -> None:
     sent = (("x-plain", "some text"), ("x-data-bin", bytes(range(256))))
     call = channel.unary_unary("/test.Echo/Metadata")
     response, details = call.with_call(b"m", metadata=sent, timeout=_PATIENCE_S)
@@ -123,8 +117,7 @@ def test_metadata(channel: grpc.Channel) -> None:
     assert ("x-echo-bin", bytes(range(256))) in [tuple(pair) for pair in details.trailing_metadata()]
 
 
-def test_gzip(channel: grpc.Channel) -> None:
-    """Compressed requests and compressed streams are accepted."""
+def test_compressed_requests_and_streams_are_accepted(channel: grpc.Channel) -> None:
     for compression in (grpc.Compression.Gzip, grpc.Compression.NoCompression):
         call = channel.unary_unary("/test.Echo/Unary")
         assert call(_BIG, compression=compression, timeout=_PATIENCE_S) == _BIG
@@ -132,7 +125,7 @@ def test_gzip(channel: grpc.Channel) -> None:
         assert list(stream(iter([b"a" * 9_999] * 3), compression=compression)) == [b"A" * 9_999] * 3
 
 
-def test_an_encoding_that_is_not_understood(channel: grpc.Channel) -> None:
+def test_deflate_is_unimplemented(channel: grpc.Channel) -> None:
     """Deflate is UNIMPLEMENTED, as with upstream's server."""
     with pytest.raises(grpc.RpcError) as caught:
         channel.unary_unary("/test.Echo/Unary")(_BIG, compression=grpc.Compression.Deflate, timeout=_PATIENCE_S)
@@ -140,7 +133,7 @@ def test_an_encoding_that_is_not_understood(channel: grpc.Channel) -> None:
     assert caught.value.details() == "Can't find decompressor for deflate"
 
 
-def test_an_error(channel: grpc.Channel) -> None:
+def test_an_error_arrives_with_its_status_and_text(channel: grpc.Channel) -> None:
     """Status and text arrive with any characters."""
     with pytest.raises(grpc.RpcError) as caught:
         channel.unary_unary("/test.Echo/Fail")(b"", timeout=_PATIENCE_S)
@@ -148,7 +141,7 @@ def test_an_error(channel: grpc.Channel) -> None:
     assert caught.value.details() == "nö: 100%\n"
 
 
-def test_an_unknown_method(channel: grpc.Channel) -> None:
+def test_an_unknown_method_is_unimplemented(channel: grpc.Channel) -> None:
     """An unknown method is UNIMPLEMENTED with upstream's text, and the connection stays open."""
     with pytest.raises(grpc.RpcError) as caught:
         channel.unary_unary("/test.Echo/Missing")(b"", timeout=_PATIENCE_S)
@@ -157,7 +150,7 @@ def test_an_unknown_method(channel: grpc.Channel) -> None:
     assert channel.unary_unary("/test.Echo/Unary")(b"on", timeout=_PATIENCE_S) == b"on"
 
 
-def test_a_message_beyond_the_limit(serve: Callable[..., Served]) -> None:
+def test_a_message_above_the_limit_is_resource_exhausted(serve: Callable[..., Served]) -> None:
     """A message above the limit is RESOURCE_EXHAUSTED with both sizes, while the client is still sending."""
     served = serve([unary()], Limits(max_message_bytes=1_000_000))
     with grpc.insecure_channel(served.address, options=_NO_LIMIT) as channel:
@@ -169,8 +162,7 @@ def test_a_message_beyond_the_limit(serve: Callable[..., Served]) -> None:
         assert call(b"on", timeout=_PATIENCE_S) == b"on"
 
 
-def test_a_deadline(channel: grpc.Channel, parked: Parked) -> None:
-    """The client cancels at its deadline, and the parked call is cancelled."""
+def test_a_parked_call_is_cancelled_at_the_clients_deadline(channel: grpc.Channel, parked: Parked) -> None:
     # On a busy machine a short deadline may pass before the request has left the client.
     for timeout_s in (0.2, 2, 10):
         with pytest.raises(grpc.RpcError) as caught:
@@ -185,16 +177,14 @@ def test_a_deadline(channel: grpc.Channel, parked: Parked) -> None:
     assert 0 < deadline_ms <= timeout_s * 1_100
 
 
-def test_a_cancelled_call(channel: grpc.Channel, parked: Parked) -> None:
-    """A call that the client cancels is cancelled for its handler."""
+def test_a_call_that_the_client_cancels_is_cancelled_for_its_handler(channel: grpc.Channel, parked: Parked) -> None:
     call = channel.unary_stream("/test.Echo/Park")(b"")
     assert parked.began.wait(_PATIENCE_S)
     call.cancel()
     assert parked.cancelled.wait(_PATIENCE_S)
 
 
-def test_a_lost_connection(served: Served, parked: Parked) -> None:
-    """A call whose connection is closed is cancelled for its handler."""
+def test_a_call_of_a_closed_connection_is_cancelled_for_its_handler(served: Served, parked: Parked) -> None:
     with grpc.insecure_channel(served.address) as channel:
         call = channel.unary_stream("/test.Echo/Park")(b"")
         assert parked.began.wait(_PATIENCE_S)
@@ -235,7 +225,7 @@ def _broken(kind: Abort, channel: grpc.Channel, timeout_s: float) -> grpc.Status
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Abort if kind is not Abort.RESET_CONNECTION])
-def test_aborts(kind: Abort, channel: grpc.Channel, served: Served) -> None:
+def test_after_a_broken_response_the_client_is_served_again(kind: Abort, channel: grpc.Channel, served: Served) -> None:
     """Each broken response gives the client the expected status, and then the client is served again."""
     silent = kind in (Abort.STALL, Abort.GO_AWAY)
     assert _broken(kind, channel, 0.3 if silent else _PATIENCE_S) is _OUTCOMES[kind]
@@ -243,7 +233,7 @@ def test_aborts(kind: Abort, channel: grpc.Channel, served: Served) -> None:
     assert not served.log
 
 
-def test_a_connection_that_is_reset(served: Served) -> None:
+def test_after_a_tcp_reset_the_client_is_served_again(served: Served) -> None:
     """A TCP reset is UNAVAILABLE, and then the client is served again.
 
     grpcio 1.60 missed some resets on a busy machine (8 of 260), 1.85 none of 700: hence several attempts. A test with a
@@ -261,7 +251,7 @@ def test_a_connection_that_is_reset(served: Served) -> None:
     assert not served.log
 
 
-def test_a_graceful_shutdown(serve: Callable[..., Served], parked: Parked) -> None:
+def test_calls_open_at_a_graceful_shutdown_get_their_response(serve: Callable[..., Served], parked: Parked) -> None:
     """Calls that are open when the server stops get their response, and new ones fail."""
     served = serve([unary(), unary(parked.handle, "/test.Echo/Park")])
     with grpc.insecure_channel(served.address) as channel:
@@ -283,7 +273,7 @@ def _run(scenario: Callable[[grpc.aio.Channel], Any], address: str) -> None:
     asyncio.run(run())
 
 
-def test_asyncio_client(served: Served) -> None:
+def test_the_asyncio_client_makes_calls_of_all_kinds(served: Served) -> None:
     """The asyncio client makes calls of all kinds, many at once, with large bodies and compression."""
 
     async def scenario(channel: grpc.aio.Channel) -> None:
@@ -305,9 +295,7 @@ def test_asyncio_client(served: Served) -> None:
     _run(scenario, served.address)
 
 
-def test_asyncio_deadline_and_cancel(served: Served, parked: Parked) -> None:
-    """Deadlines and cancels of the asyncio client reach the handler."""
-
+def test_deadlines_and_cancels_of_the_asyncio_client_reach_the_handler(served: Served, parked: Parked) -> None:
     async def scenario(channel: grpc.aio.Channel) -> None:
         for timeout_s in (0.2, 2, 10):
             with pytest.raises(grpc.aio.AioRpcError) as caught:

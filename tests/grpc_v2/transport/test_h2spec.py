@@ -16,7 +16,7 @@ from tests.grpc_v2.transport.wire import unary
 _CASES = 146
 
 
-def test_h2spec(serve: Callable[..., Served], tmp_path: Path) -> None:
+def test_every_h2spec_case_passes_in_strict_mode(serve: Callable[..., Served], tmp_path: Path) -> None:
     """Every case of the groups generic, http2 and hpack passes, and none is skipped."""
     # The suite opens one stream above the limit.
     served = serve([unary()], Limits(max_concurrent_streams=100))

@@ -33,7 +33,7 @@ def _outcome(decoder: HeaderDecoder | Decoder, block: bytes) -> object:
 
 
 @given(st.lists(st.tuples(_LISTS, st.booleans(), st.sampled_from([None, 0, 64, 300, 4_096])), max_size=8))
-def test_it_reads_what_an_encoder_writes(blocks: list[tuple[list[tuple[str, str]], bool, int | None]]) -> None:
+def test_encoded_header_blocks_are_decoded_equal(blocks: list[tuple[list[tuple[str, str]], bool, int | None]]) -> None:
     """Encoded blocks are decoded equal, with and without Huffman, and with changing table sizes."""
     encoder = Encoder()
     ours, theirs = HeaderDecoder(), Decoder()
@@ -47,7 +47,7 @@ def test_it_reads_what_an_encoder_writes(blocks: list[tuple[list[tuple[str, str]
 
 
 @given(st.lists(st.binary(max_size=60), max_size=4))
-def test_it_refuses_what_the_library_refuses(blocks: list[bytes]) -> None:
+def test_the_decoder_rejects_the_blocks_that_the_hpack_library_rejects(blocks: list[bytes]) -> None:
     """For random bytes the decoder agrees with the library, up to the first rejected block."""
     ours, theirs = HeaderDecoder(), Decoder(max_header_list_size=1 << 30)
     for block in blocks:
@@ -59,7 +59,7 @@ def test_it_refuses_what_the_library_refuses(blocks: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("table_bytes", [4_096, 500, 31, 0])
-def test_old_entries_leave_the_table(table_bytes: int) -> None:
+def test_old_entries_are_evicted_from_the_table_as_in_the_hpack_library(table_bytes: int) -> None:
     """After more insertions than the table holds, each index means the same entry, or none, as in the library."""
     ours, theirs = HeaderDecoder(), Decoder()
     filling = b"".join(b"\x40\x04x-%02d" % n + bytes((60,)) + b"%02d" % n * 30 for n in range(60))
@@ -73,7 +73,7 @@ def test_old_entries_leave_the_table(table_bytes: int) -> None:
 
 
 @given(st.binary(max_size=40))
-def test_huffman_agrees_with_the_library(data: bytes) -> None:
+def test_huffman_strings_are_decoded_as_by_the_hpack_library(data: bytes) -> None:
     """Huffman strings are decoded, or rejected, as by the library."""
     from hpack.exceptions import HPACKDecodingError
     from hpack.huffman_table import decode_huffman as library
@@ -90,8 +90,7 @@ def test_huffman_agrees_with_the_library(data: bytes) -> None:
 
 
 @given(st.text(st.characters(min_codepoint=0, max_codepoint=255), max_size=200))
-def test_huffman_reads_what_an_encoder_writes(text: str) -> None:
-    """Every text is unchanged after Huffman encoding and decoding."""
+def test_every_text_is_unchanged_after_huffman_encoding_and_decoding(text: str) -> None:
     from hpack.huffman import HuffmanEncoder
     from hpack.huffman_constants import REQUEST_CODES, REQUEST_CODES_LENGTH
 
@@ -120,7 +119,7 @@ def test_broken_blocks_are_compression_errors(block: bytes, reason: str) -> None
 
 
 @given(st.integers(0, 1 << 28), st.integers(4, 7))
-def test_integers_survive(value: int, prefix_bits: int) -> None:
+def test_encoded_integers_are_decoded_equal(value: int, prefix_bits: int) -> None:
     """Encoded integers are decoded equal, tested with a table index that does not exist."""
     block = encode_integer(value, 7, 0x80)
     if 0 < value < 62:
@@ -132,7 +131,7 @@ def test_integers_survive(value: int, prefix_bits: int) -> None:
 
 
 @given(_LISTS)
-def test_answers_need_no_table(fields: list[tuple[str, str]]) -> None:
+def test_blocks_of_encode_block_change_no_table(fields: list[tuple[str, str]]) -> None:
     """Blocks of `encode_block` are decoded by any decoder and change no table."""
     ours, theirs = HeaderDecoder(), Decoder()
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
@@ -142,7 +141,7 @@ def test_answers_need_no_table(fields: list[tuple[str, str]]) -> None:
     assert not theirs.header_table.dynamic_entries
 
 
-def test_a_block_made_beforehand_carries_its_frame() -> None:
+def test_a_prepared_block_has_the_constant_part_of_its_frame() -> None:
     """The constant part of the frame has the block's length and the right flags."""
     block = HeaderBlock.of([("grpc-status", "0")])
     assert block.prefix == bytes((0, 0, len(block.block), 1, 4))
@@ -167,8 +166,7 @@ def test_equal_blocks_are_decoded_once() -> None:
     assert [_head(blocks, block)[1] for block in (first, second, third)] == [False, False, True]
 
 
-def test_a_remembered_block_dies_with_its_table() -> None:
-    """After a change of the table, a cached block is decoded again with its new meaning."""
+def test_a_cached_block_is_decoded_again_after_a_change_of_the_table() -> None:
     blocks = RequestBlocks(Limits())
     plain = encode_block(request_fields())
     newest_entry = plain + b"\xbe"
@@ -182,7 +180,7 @@ def test_a_remembered_block_dies_with_its_table() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from([("x-a", "1"), ("x-a", "2"), ("x-b", "1"), ("x-c", "z")]), max_size=4)))
-def test_remembering_changes_nothing(calls: list[list[tuple[str, str]]]) -> None:
+def test_heads_of_cached_blocks_have_the_encoded_metadata(calls: list[list[tuple[str, str]]]) -> None:
     """For any sequence of requests, each head has the encoded metadata."""
     blocks, encoder = RequestBlocks(Limits()), Encoder()
     for extra in calls:

@@ -50,7 +50,7 @@ def test_renaming_moves_a_file_with_its_references() -> None:
     assert _described().package == "private.things"
 
 
-def test_our_messages_are_shown_under_their_true_names() -> None:
+def test_the_messaging_service_is_described_in_upstreams_package() -> None:
     """The compiled files of the messaging service form a complete set in upstream's package."""
     compiled = [definition_pb2.DESCRIPTOR, service_pb2.DESCRIPTOR]
     files = served_under(compiled, "apache.rocketmq.v2")
@@ -66,15 +66,14 @@ def test_our_messages_are_shown_under_their_true_names() -> None:
     ReflectionService(files)
 
 
-def test_a_missing_import_is_named() -> None:
-    """A file with an unknown import is rejected with the name of the import."""
+def test_a_file_with_an_unknown_import_is_rejected_with_its_name() -> None:
     file = _described()
     file.dependency[0] = "nowhere/to/be/found.proto"
     with pytest.raises(ValueError, match=r"nowhere/to/be/found\.proto is imported but not given"):
         ReflectionService([file])
 
 
-def test_nothing_enters_the_default_pool() -> None:
+def test_the_services_register_no_name_in_the_default_pool() -> None:
     """The services register no name in the default pool of other packages."""
     HealthService()
     ReflectionService([renamed(_described(), "true.name", name="true/things.proto")])
@@ -129,7 +128,7 @@ def both(serve: Callable[..., Served]) -> Iterator[Probed]:
     found.channel.close()
 
 
-def test_health_check(both: Probed) -> None:
+def test_a_health_check_returns_the_status_of_its_service(both: Probed) -> None:
     """The server is healthy from the start, services after `set`, and unknown ones are NOT_FOUND."""
     assert both.check("") == ServingStatus.SERVING
     with pytest.raises(grpc.RpcError) as caught:
@@ -139,7 +138,7 @@ def test_health_check(both: Probed) -> None:
     assert both.check("orders") == ServingStatus.NOT_SERVING
 
 
-def test_health_watch(both: Probed) -> None:
+def test_a_health_watch_gets_the_status_at_once_and_each_change_once(both: Probed) -> None:
     """A watcher gets the status at once and each change once. After its cancel it is removed."""
     call = both.channel.unary_stream(
         "/grpc.health.v1.Health/Watch",
@@ -158,7 +157,7 @@ def test_health_watch(both: Probed) -> None:
     assert both.served.thread.call(lambda: dict(both.health._watchers)) == {}
 
 
-def test_the_bytes_are_those_of_the_public_services(both: Probed) -> None:
+def test_health_and_reflection_responses_equal_the_public_services_bytes(both: Probed) -> None:
     """Field numbers and types are those of the public services, compared as bytes."""
     check = both.channel.unary_unary("/grpc.health.v1.Health/Check")
     both.served.thread.call(lambda: both.health.set("orders", ServingStatus.NOT_SERVING))
@@ -172,7 +171,7 @@ def test_the_bytes_are_those_of_the_public_services(both: Probed) -> None:
 
 
 @pytest.mark.parametrize("package", ["grpc.reflection.v1", "grpc.reflection.v1alpha"])
-def test_services_are_listed(both: Probed, package: str) -> None:
+def test_reflection_lists_the_services_under_their_real_names(both: Probed, package: str) -> None:
     """Both versions list the services under their real names."""
     answer = both.ask(package, list_services="")
     assert [service.name for service in answer.list_services_response.service] == [
@@ -193,7 +192,7 @@ def test_services_are_listed(both: Probed, package: str) -> None:
         {"file_containing_symbol": ".true.name.Outer.Inner.time"},
     ],
 )
-def test_files_come_with_their_imports(both: Probed, question: dict[str, str]) -> None:
+def test_reflection_returns_a_file_with_its_imports(both: Probed, question: dict[str, str]) -> None:
     """A file is returned with all its imports, by name or by symbol."""
     answer = both.ask("grpc.reflection.v1", **question)
     files = [FileDescriptorProto.FromString(data) for data in answer.file_descriptor_response.file_descriptor_proto]
@@ -211,12 +210,14 @@ def test_files_come_with_their_imports(both: Probed, question: dict[str, str]) -
         ({}, 3),
     ],
 )
-def test_questions_without_an_answer(both: Probed, question: dict[str, Any], code: int) -> None:
+def test_a_reflection_request_without_a_result_is_an_error_response(
+    both: Probed, question: dict[str, Any], code: int
+) -> None:
     """A request without a result is an error within the stream, which stays open."""
     assert both.ask("grpc.reflection.v1", **question).error_response.error_code == code
 
 
-def test_extensions_of_a_type_without_any(both: Probed) -> None:
+def test_a_type_without_extensions_returns_an_empty_list(both: Probed) -> None:
     """A type without extensions returns an empty list with the type's name."""
     answer = both.ask("grpc.reflection.v1", all_extension_numbers_of_type="true.name.Outer")
     numbers = answer.all_extension_numbers_response

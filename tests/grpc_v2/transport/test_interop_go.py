@@ -31,7 +31,9 @@ _CASES = [
 
 
 @pytest.mark.parametrize("case", _CASES)
-def test_interop(case: str, serve: Callable[..., Served], reactor_thread: ReactorThread) -> None:
+def test_an_interop_case_of_grpc_go_passes(
+    case: str, serve: Callable[..., Served], reactor_thread: ReactorThread
+) -> None:
     """The case passes, and nothing is logged: no handler and no connection failed."""
     served = serve(InteropService(reactor_thread.reactor).methods())
     command = [str(built(INTEROP_CLIENT)), "-server_host", "127.0.0.1", "-server_port", str(served.port)]

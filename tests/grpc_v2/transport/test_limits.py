@@ -3,7 +3,7 @@
 from rocketmq_testkit.grpc_v2.transport import Limits
 
 
-def test_a_message_may_be_as_large_as_upstream_takes_it() -> None:
+def test_the_largest_message_is_130_mib_as_in_upstream() -> None:
     """The maximum message is 130 MiB (grpcMaxInboundMessageSize of the proxy, 5.3.3)."""
     assert Limits().max_message_bytes == 136_314_880
 

@@ -22,7 +22,7 @@ def _take_all(reader: MessageReader) -> list[bytes]:
 
 
 @given(st.lists(st.tuples(st.binary(max_size=50), st.booleans()), max_size=6), st.integers(1, 40))
-def test_messages_come_out_however_they_are_cut(bodies: list[tuple[bytes, bool]], size: int) -> None:
+def test_messages_in_pieces_of_any_size_are_read_completely(bodies: list[tuple[bytes, bool]], size: int) -> None:
     """Plain and compressed messages in pieces of any size are read completely."""
     data = b"".join(message(gzip.compress(body), 1) if packed else message(body) for body, packed in bodies)
     reader = MessageReader(1_000, gzip=True)
@@ -35,7 +35,7 @@ def test_messages_come_out_however_they_are_cut(bodies: list[tuple[bytes, bool]]
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_messages_or_refused(data: bytes) -> None:
+def test_random_bytes_give_messages_or_a_status_error(data: bytes) -> None:
     """Random bytes give a message, a request for more bytes, or an error."""
     reader = MessageReader(20, gzip=True)
     reader.feed(data)
@@ -63,7 +63,7 @@ def test_a_message_of_the_largest_size_passes() -> None:
     assert _take_all(reader) == [bytes(1_000)] * 2
 
 
-def test_a_bomb_is_not_unpacked() -> None:
+def test_a_gzip_bomb_is_rejected_without_memory_for_it() -> None:
     """A small message that decompresses to far above the limit is rejected without memory for it."""
     bomb = gzip.compress(bytes(64 * 1024 * 1024))
     reader = MessageReader(100_000, gzip=True)
@@ -89,8 +89,7 @@ def test_a_bomb_is_not_unpacked() -> None:
     # A gzip header contains the time, so the bytes would name the test differently in each worker.
     ids=["flags", "no encoding", "no gzip", "cut", "more than one"],
 )
-def test_a_message_is_damaged(data: bytes, packed: bool, text: str) -> None:
-    """Invalid flags and compressed bytes are INTERNAL with the reason."""
+def test_a_damaged_message_is_internal_with_its_reason(data: bytes, packed: bool, text: str) -> None:
     reader = MessageReader(1_000, gzip=packed)
     reader.feed(data)
     with pytest.raises(StatusError, match=text) as caught:

@@ -85,7 +85,7 @@ class Wired:
         return frames
 
 
-def test_all_answers_to_one_read_are_written_at_once() -> None:
+def test_all_responses_to_one_read_are_written_at_once() -> None:
     """The responses to requests that arrive together leave in one write."""
     wired = Wired([unary()]).greet()
     wired.transport.writes = 0
@@ -94,8 +94,7 @@ def test_all_answers_to_one_read_are_written_at_once() -> None:
     assert len(frames) == 60
 
 
-def test_addresses_reach_the_call() -> None:
-    """Both ends of the connection are those of the transport."""
+def test_a_call_has_the_addresses_of_both_ends_of_its_connection() -> None:
     seen: list[ServerCall] = []
     wired = Wired([unary(lambda call, request: seen.append(call))]).greet()
     wired.feed(wired.peer.request(1, b""))
@@ -104,7 +103,7 @@ def test_addresses_reach_the_call() -> None:
     assert not seen[0].secure
 
 
-def test_a_broken_connection_is_logged_once() -> None:
+def test_input_that_is_not_http_2_closes_the_connection_and_is_logged_once() -> None:
     """Input that is not HTTP/2 gets GOAWAY, a close, and one line in the log."""
     wired = Wired([unary()])
     wired.frames()
@@ -117,7 +116,7 @@ def test_a_broken_connection_is_logged_once() -> None:
 
 
 @pytest.mark.provokes_bugs
-def test_an_error_of_our_own_ends_the_connection_only() -> None:
+def test_an_exception_below_the_handlers_closes_only_its_connection() -> None:
     """An exception below the handlers is logged with its traceback, and closes that connection."""
     wired = Wired([unary()])
     wired.factory.methods = BrokenTable()
@@ -150,7 +149,7 @@ def test_deadlines_use_one_timer_of_the_clock() -> None:
     assert [frame.stream_id for frame in wired.frames() if frame.kind == f.HEADERS][-3:] == [3, 5, 1]
 
 
-def test_shutdown_without_grace() -> None:
+def test_shutdown_without_grace_cancels_open_calls() -> None:
     """Shutdown without grace cancels open calls and closes old and new connections with GOAWAY. No timer is left."""
     cancelled: list[int] = []
     wired = Wired([unary(lambda call, request: call.on_cancel(lambda: cancelled.append(1)))]).greet()
@@ -166,8 +165,7 @@ def test_shutdown_without_grace() -> None:
     assert not wired.transport.connected
 
 
-def test_shutdown_with_grace() -> None:
-    """Shutdown with grace ends when the open call has its response."""
+def test_shutdown_with_grace_ends_when_the_open_call_has_its_response() -> None:
     parked: list[ServerCall] = []
     wired = Wired([unary(lambda call, request: parked.append(call))]).greet()
     wired.feed(wired.peer.request(1, b""))
@@ -182,7 +180,7 @@ def test_shutdown_with_grace() -> None:
     assert not wired.clock.getDelayedCalls()
 
 
-def test_shutdown_when_the_grace_is_over() -> None:
+def test_a_call_without_a_response_is_cancelled_when_the_grace_period_ends() -> None:
     """A call without a response within the grace period is cancelled. A second shutdown may shorten the period."""
     cancelled: list[int] = []
     for shorten in (False, True):
@@ -201,27 +199,24 @@ def test_shutdown_when_the_grace_is_over() -> None:
     assert cancelled == [1, 1]
 
 
-def test_shutdown_of_an_idle_server() -> None:
-    """Shutdown without connections ends at once."""
+def test_shutdown_without_connections_ends_at_once() -> None:
     done: list[None] = []
     GrpcServerFactory([], clock=Clock()).shutdown(5).addCallback(done.append)
     assert done == [None]
 
 
-def test_a_path_is_registered_once() -> None:
-    """Two methods with one path raise ValueError."""
+def test_two_methods_with_one_path_raise_value_error() -> None:
     with pytest.raises(ValueError, match="registered twice"):
         GrpcServerFactory([unary(), unary()], clock=Clock())
 
 
-def test_the_message_limit_has_a_short_way() -> None:
-    """`max_message_bytes` replaces that one limit."""
+def test_max_message_bytes_replaces_only_the_message_limit() -> None:
     factory = GrpcServerFactory([], clock=Clock(), max_message_bytes=5, limits=Limits(max_concurrent_streams=7))
     assert (factory.limits.max_message_bytes, factory.limits.max_concurrent_streams) == (5, 7)
     assert GrpcServerFactory([], clock=Clock()).limits.max_message_bytes == 130 * 1024 * 1024
 
 
-def test_nothing_keeps_a_finished_call_alive() -> None:
+def test_a_finished_call_is_freed_without_the_cycle_collector() -> None:
     """A call, its request and its closures are freed by reference counts alone, without the cycle collector."""
 
     def reply(call: ServerCall, request: bytes) -> None:
@@ -277,8 +272,9 @@ def _ends(frames: list[Frame], stream_id: int) -> bool:
     return any(frame.stream_id == stream_id and frame.flags & f.END_STREAM for frame in frames if frame.kind < 2)
 
 
-def test_a_socket_byte_by_byte(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """Input in single bytes over a real socket gets its response."""
+def test_a_request_that_arrives_byte_by_byte_gets_its_response(
+    raw: Callable[..., tuple[socket.socket, Served]],
+) -> None:
     client, _ = raw([unary()])
     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     peer = Peer()
@@ -300,7 +296,9 @@ def test_garbage_leaves_other_connections_alone(raw: Callable[..., tuple[socket.
     assert len(served.log) == 1
 
 
-def test_an_answer_larger_than_the_socket_takes(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
+def test_a_response_of_many_megabytes_arrives_complete_at_a_slow_client(
+    raw: Callable[..., tuple[socket.socket, Served]],
+) -> None:
     """Many megabytes arrive complete and in order at a slow client, and other calls continue."""
     client, _ = raw([unary(), unary(path="/test.Echo/Other")])
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 20_000)
@@ -315,7 +313,9 @@ def test_an_answer_larger_than_the_socket_takes(raw: Callable[..., tuple[socket.
     assert [frame.payload[5:] for frame in frames if frame.kind == f.DATA and frame.stream_id == 3] == [b"small"]
 
 
-def test_a_client_that_does_not_read_is_not_read(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
+def test_the_server_stops_reading_from_a_client_that_does_not_read(
+    raw: Callable[..., tuple[socket.socket, Served]],
+) -> None:
     """The server stops reading from a client that leaves its responses unread, and continues when it reads."""
     served_count = 0
 
@@ -352,7 +352,7 @@ def test_a_client_that_does_not_read_is_not_read(raw: Callable[..., tuple[socket
     assert _ends(frames, last)
 
 
-def test_unread_output_stops_the_reading() -> None:
+def test_unread_output_above_the_limit_stops_the_reading() -> None:
     """While the transport is full, output is counted. Above the limit, reading stops until the transport is empty."""
     wired = Wired([unary()], Limits(max_unread_output_bytes=10_000)).greet()
     wired.protocol.pauseProducing()
@@ -369,7 +369,7 @@ def test_unread_output_stops_the_reading() -> None:
     assert wired.transport.producerState == "producing"
 
 
-def test_an_abort_resets_the_socket(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
+def test_reset_connection_sends_a_tcp_reset(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
     """RESET_CONNECTION sends a TCP reset each time, not a graceful close."""
     _, served = raw([unary(lambda call, request: call.abort(Abort.RESET_CONNECTION))])
     for _ in range(100):
@@ -380,8 +380,7 @@ def test_an_abort_resets_the_socket(raw: Callable[..., tuple[socket.socket, Serv
     assert not served.log
 
 
-def test_half_a_frame_ends_the_socket_in_order(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """HALF_FRAME writes half a frame and then closes gracefully."""
+def test_half_frame_writes_half_a_frame_and_closes_gracefully(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
     client, _ = raw([streaming(lambda call, request: call.abort(Abort.HALF_FRAME))])
     peer = Peer()
     client.sendall(f.PREFACE + f.settings() + peer.request(1, b""))
@@ -393,8 +392,7 @@ def test_half_a_frame_ends_the_socket_in_order(raw: Callable[..., tuple[socket.s
     assert len(rest) == f.HEAD_BYTES + 32
 
 
-def test_a_lost_socket_cancels(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
-    """A client that disconnects during a call cancels it."""
+def test_a_client_that_disconnects_cancels_its_call(raw: Callable[..., tuple[socket.socket, Served]]) -> None:
     cancelled: list[str] = []
     client, served = raw([unary(lambda call, request: call.on_cancel(lambda: cancelled.append(call.path)))])
     peer = Peer()
@@ -408,8 +406,7 @@ def test_a_lost_socket_cancels(raw: Callable[..., tuple[socket.socket, Served]])
     assert cancelled == [ECHO]
 
 
-def test_late_events_of_a_lost_connection() -> None:
-    """Events after the end of a connection are ignored."""
+def test_events_after_the_end_of_a_connection_are_ignored() -> None:
     parked: list[ServerCall] = []
     wired = Wired([unary(lambda call, request: parked.append(call))]).greet()
     wired.feed(wired.peer.request(1, b"") + wired.peer.headers(3, request_fields()))
@@ -421,7 +418,7 @@ def test_late_events_of_a_lost_connection() -> None:
     assert not wired.transport.value()
 
 
-def test_the_core_knows_neither_twisted_nor_protobuf() -> None:
+def test_importing_the_transport_core_loads_neither_twisted_nor_protobuf() -> None:
     """Importing the package, the connection and the session loads neither Twisted nor protobuf."""
     program = (
         "import sys\n"

@@ -109,7 +109,7 @@ def test_a_deadline_that_passes_is_reported() -> None:
     assert refused.text == "no answer within 50.0 ms"
 
 
-def test_answered_and_cancelled_calls_are_not_reported() -> None:
+def test_calls_with_a_response_and_cancelled_calls_are_not_reported() -> None:
     """A call that got a response with any status, or that its client cancelled, is not reported."""
     peer = Peer([*_METHODS, unary(lambda call, request: call.finish(5, "no such thing"), "/test.Echo/No")]).greet()
     peer.feed(peer.request(1, b"") + peer.request(3, b"", "/test.Echo/No") + peer.request(5, b"", "/test.Echo/Never"))

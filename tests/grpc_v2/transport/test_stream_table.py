@@ -21,13 +21,13 @@ _LIVE = (StreamState.OPEN, StreamState.HALF_CLOSED_REMOTE)
 _CLIENT_EVENTS = [event for event in StreamEvent if event not in (StreamEvent.SERVER_END, StreamEvent.SERVER_RESET)]
 
 
-def test_every_pair_is_decided() -> None:
+def test_the_table_has_each_pair_of_state_and_event() -> None:
     """The table has each pair of state and event, except three that would be errors of the server itself."""
     assert set(TRANSITIONS) == set(itertools.product(StreamState, StreamEvent)) - _ABSENT
 
 
 @pytest.mark.parametrize("pair", [pair for pair in TRANSITIONS if pair[0] not in (*_LIVE, StreamState.IDLE)])
-def test_an_ended_stream_never_comes_back(pair: tuple[StreamState, StreamEvent]) -> None:
+def test_an_ended_stream_never_reopens(pair: tuple[StreamState, StreamEvent]) -> None:
     """No event leads out of CLOSED, ABANDONED or SKIPPED. A stream that the client reset can only become ABANDONED."""
     assert TRANSITIONS[pair][1] is pair[0] or TRANSITIONS[pair] == (StreamAction.STREAM_CLOSED, StreamState.ABANDONED)
 
@@ -89,7 +89,7 @@ def _frame_for(event: StreamEvent, peer: Peer) -> bytes:
 
 @pytest.mark.parametrize("event", _CLIENT_EVENTS)
 @pytest.mark.parametrize("state", StreamState)
-def test_the_connection_does_what_the_table_says(state: StreamState, event: StreamEvent) -> None:
+def test_the_server_sends_the_frames_of_the_tables_action(state: StreamState, event: StreamEvent) -> None:
     """For each state and each frame of a client, the server sends the frames of the table's action."""
     peer = _peer_with_stream_in(state)
     before = peer.connection.output.streams.get(3)
