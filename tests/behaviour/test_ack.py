@@ -192,7 +192,9 @@ def test_another_groups_handle_has_no_effect(e: ProtocolClient) -> None:
 @pytest.mark.parametrize(
     "changes", [{"popped": 1_700_000_000_001}, {"start": 7}, {"revive": 77}, {"broker": "nobody"}], ids=str
 )
-def test_an_ack_whose_handle_matches_no_check_point_has_no_effect(e: ProtocolClient, changes: dict[str, object]) -> None:
+def test_an_ack_whose_handle_matches_no_check_point_has_no_effect(
+    e: ProtocolClient, changes: dict[str, object]
+) -> None:
     """An acknowledgement whose handle matches no check point succeeds, and the message is redelivered."""
     e.filled(1)
     (message,) = e.take()

@@ -82,7 +82,9 @@ def test_a_change_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle:
 
 @through(*ALL)
 @pytest.mark.parametrize("what", PLACES)
-def test_an_ack_of_a_nonexistent_queue_offset_or_retry_topic_is_rejected(e: ProtocolClient, handle: str, what: str) -> None:
+def test_an_ack_of_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
+    e: ProtocolClient, handle: str, what: str
+) -> None:
     changes, broker, proxy = PLACES[what]
     before = e.state()
     answer = e.ack(forged(handle, **changes))
@@ -92,7 +94,9 @@ def test_an_ack_of_a_nonexistent_queue_offset_or_retry_topic_is_rejected(e: Prot
 
 @through(*ALL)
 @pytest.mark.parametrize("what", PLACES)
-def test_a_change_at_a_nonexistent_queue_offset_or_retry_topic_is_rejected(e: ProtocolClient, handle: str, what: str) -> None:
+def test_a_change_at_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
+    e: ProtocolClient, handle: str, what: str
+) -> None:
     """A change of the invisible duration at a nonexistent queue, offset or retry topic is rejected.
 
     The offset at the end of a queue, where no message is stored yet, is rejected as well.

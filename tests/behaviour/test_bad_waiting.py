@@ -60,7 +60,9 @@ def test_a_send_with_a_timer_property_that_is_not_a_number_is_rejected(
         ("TIMER_DELIVER_MS", 2**63 - 1),
     ],
 )
-def test_a_send_with_a_timer_more_than_three_days_ahead_is_rejected(e: BrokerProtocolClient, name: str, value: int) -> None:
+def test_a_send_with_a_timer_more_than_three_days_ahead_is_rejected(
+    e: BrokerProtocolClient, name: str, value: int
+) -> None:
     e.topic()
     before = e.state()
     times: dict[str, Any] = {name: str(value)}
@@ -171,7 +173,9 @@ def test_text_after_the_id_of_a_recall_handle_is_ignored(e: BrokerProtocolClient
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 @pytest.mark.parametrize("checked", [False, True])
-def test_an_end_that_does_not_match_its_half_message_is_rejected(e: BrokerProtocolClient, how: int, checked: bool) -> None:
+def test_an_end_that_does_not_match_its_half_message_is_rejected(
+    e: BrokerProtocolClient, how: int, checked: bool
+) -> None:
     """An end of a transaction whose group, half offset or log offset does not match the half message is rejected."""
     e.topic()
     first, second = e.put(half=True), e.put(half=True)

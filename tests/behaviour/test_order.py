@@ -5,7 +5,7 @@ from grpc_protocol_client import GrpcProtocolClient
 from protocol_client import BrokerProtocolClient, ProtocolClient
 from protocol_clients import ALL, BROKER, through
 from protocol_values import handles
-from rocketmq_testkit.emulator.kernel.random_streams import Chance
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
 from rocketmq_testkit.emulator.operations.groups import DeleteGroup
 from rocketmq_testkit.emulator.operations.offsets import ResetOffset
 

@@ -159,7 +159,9 @@ def test_a_pop_that_is_full_leaves_the_rest(e: ProtocolClient) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("sent", "asked", "given"), [(40, 32, 32), (3, 32, 3), (40, 1, 1)])
-def test_a_pop_returns_at_most_the_requested_number_and_32(e: ProtocolClient, sent: int, asked: int, given: int) -> None:
+def test_a_pop_returns_at_most_the_requested_number_and_32(
+    e: ProtocolClient, sent: int, asked: int, given: int
+) -> None:
     """A pop returns the available messages, limited by the requested number and 32."""
     e.filled(sent)
     assert len(e.take(count=asked)) == given

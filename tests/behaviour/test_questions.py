@@ -108,7 +108,9 @@ def test_a_direct_consumption_without_a_response_fails_after_the_timeout(e: Prot
 
 @through(*ALL)
 @pytest.mark.parametrize("client", ["two", "nobody"])
-def test_a_request_for_a_client_that_is_not_online_is_rejected(e: ProtocolClient, q: Questions[Any], client: str) -> None:
+def test_a_request_for_a_client_that_is_not_online_is_rejected(
+    e: ProtocolClient, q: Questions[Any], client: str
+) -> None:
     """A request for a client that left or never registered is rejected as not online."""
     e.leave("two")
     q.pushed("one")
@@ -262,7 +264,9 @@ def test_the_first_pull_after_a_reset_returns_the_new_offset(e: BrokerProtocolCl
 
 
 @through(*BROKER, **RESET_BY_CLIENTS)
-def test_without_server_side_reset_every_consumer_is_requested_to_reset(e: BrokerProtocolClient, q: Questions[Any]) -> None:
+def test_without_server_side_reset_every_consumer_is_requested_to_reset(
+    e: BrokerProtocolClient, q: Questions[Any]
+) -> None:
     """With useServerSideResetOffset=false, every consumer is requested to reset; the committed offset stays."""
     e.send(b"1")
     consume(e)
@@ -294,7 +298,9 @@ def test_the_proxy_does_not_forward_client_side_resets(e: ProtocolClient, q: Que
 
 
 @through(*ALL, **RESET_BY_CLIENTS)
-def test_a_client_side_reset_without_consumers_returns_consumer_not_online(e: ProtocolClient, q: Questions[Any]) -> None:
+def test_a_client_side_reset_without_consumers_returns_consumer_not_online(
+    e: ProtocolClient, q: Questions[Any]
+) -> None:
     consume(e)
     for client in e.members():
         e.leave(client)

@@ -205,7 +205,9 @@ def test_a_half_message_after_flush_slave_timeout_is_stored_and_checked(t: Proto
 
 @through(*BROKER, **WAITS)
 @pytest.mark.parametrize(("how", "comes"), [(COMMIT, [b"0"]), (ROLLBACK, [])])
-def test_a_half_message_after_flush_slave_timeout_can_be_ended(t: BrokerProtocolClient, how: int, comes: list[bytes]) -> None:
+def test_a_half_message_after_flush_slave_timeout_can_be_ended(
+    t: BrokerProtocolClient, how: int, comes: list[bytes]
+) -> None:
     """A half message that ended with FLUSH_SLAVE_TIMEOUT can be committed or rolled back by the returned offsets."""
     waiting = t.begin(half=True)
     t.advance(SLAVE_TIMEOUT_MS)

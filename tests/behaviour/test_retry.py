@@ -335,7 +335,9 @@ def test_the_proxy_moves_a_message_to_the_dlq_after_seventeen_deliveries(e: Prot
 
 @through("grpc")
 @pytest.mark.parametrize("most", [2**31 - 1, -1])
-def test_a_negative_or_overflowing_retry_limit_moves_messages_to_the_dlq_at_once(e: GrpcProtocolClient, most: int) -> None:
+def test_a_negative_or_overflowing_retry_limit_moves_messages_to_the_dlq_at_once(
+    e: GrpcProtocolClient, most: int
+) -> None:
     """With retryMaxTimes=-1 the proxy moves each message to the dead letter queue at once.
 
     The maximum of 32-bit numbers has the same effect, because one attempt more overflows.

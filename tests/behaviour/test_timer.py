@@ -137,7 +137,9 @@ def test_a_timer_delay_of_0_or_less_delivers_at_once(timed: ProtocolClient, prop
         {"TIMER_DELIVER_MS": str(-(2**63))},
     ],
 )
-def test_a_delivery_time_that_overflows_64_bits_delivers_at_once(timed: ProtocolClient, properties: dict[str, Any]) -> None:
+def test_a_delivery_time_that_overflows_64_bits_delivers_at_once(
+    timed: ProtocolClient, properties: dict[str, Any]
+) -> None:
     sent = timed.put(**properties)
     assert (sent.ok, sent.recall) == (True, "")
     assert delivered_bodies(timed) == [b"0"]
@@ -430,7 +432,9 @@ def test_with_recall_message_enable_false_recalls_are_rejected(timed: ProtocolCl
         (14, {"brokerPermission": "4", "allowRecallWhenBrokerNotWriteable": "false"}),
     ],
 )
-def test_a_broker_that_does_not_accept_sends_rejects_recalls(timed: ProtocolClient, code: int, keys: dict[str, str]) -> None:
+def test_a_broker_that_does_not_accept_sends_rejects_recalls(
+    timed: ProtocolClient, code: int, keys: dict[str, str]
+) -> None:
     """A slave, a broker that does not accept sends yet, and one without write permission reject recalls.
 
     The last does so only with allowRecallWhenBrokerNotWriteable=false.

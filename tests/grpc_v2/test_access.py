@@ -4,7 +4,7 @@ import pytest
 from google.protobuf.message import Message
 from grpc_world import a_change, a_forward, a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
-from rocketmq_testkit.emulator.auth.authentication import AccessDenied, Signed
+from rocketmq_testkit.emulator.auth.authentication import AccessDenied, RequestSignature
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.authorization import _signed
@@ -116,8 +116,8 @@ DATE = {"x-mq-date-time": NOW}
         ({"authorization": "x Signature=0aff", **DATE}, RequestSignature(None, "Cv8=", NOW.encode())),
         ({"authorization": "x Credential=ann,,", **DATE}, RequestSignature("ann", None, NOW.encode())),
     ],
-)  # fmt: skip
-def test_a_signature_is_read_from_the_authorization_header(metadata: dict[str, str], signed: Signed) -> None:
+)
+def test_a_signature_is_read_from_the_authorization_header(metadata: dict[str, str], signed: RequestSignature) -> None:
     """The first part of the credential is the user. A call without the header is unsigned."""
     assert _signed(metadata) == signed
 

@@ -15,11 +15,11 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 NOW = 1_700_000_000_000
 PULL = pull_request("T", "G")
-REQUESTS: Mapping[Pool, Request] = {
-    Pool.PULL: PULL,
-    Pool.LITE_PULL: PULL._replace(code=RequestCode.LITE_PULL_MESSAGE),
-    Pool.CONSUMER: request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}),
-    Pool.ADMIN: request(RequestCode.GET_BROKER_CONFIG, {}),
+REQUESTS: Mapping[BrokerPool, Request] = {
+    BrokerPool.PULL: PULL,
+    BrokerPool.LITE_PULL: PULL._replace(code=RequestCode.LITE_PULL_MESSAGE),
+    BrokerPool.CONSUMER: request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}),
+    BrokerPool.ADMIN: request(RequestCode.GET_BROKER_CONFIG, {}),
 }
 
 
@@ -28,8 +28,8 @@ def port(**keys: object) -> Port:
     return Port(Engine(brokers=[BrokerConfig(**keys)], now_ms=NOW))  # type: ignore[arg-type]  # checked by the keys
 
 
-@pytest.mark.parametrize("form", [form for form in Form if form is not Form.PC_SYNCHRONIZED])
-def test_a_send_rejected_by_a_pool_returns_system_busy_without_ext_fields(form: Form) -> None:
+@pytest.mark.parametrize("form", [form for form in RefusalForm if form is not RefusalForm.PC_SYNCHRONIZED])
+def test_a_send_rejected_by_a_pool_returns_system_busy_without_ext_fields(form: RefusalForm) -> None:
     """A send that a pool rejects gets SYSTEM_BUSY without the region, unlike a send that the store rejects."""
     peer = port(request_refusals=f"send={form.name}").peer()
     answer = send(peer, "T")
@@ -46,7 +46,7 @@ def test_a_send_rejected_by_the_store_returns_system_busy_with_the_region() -> N
 
 
 @pytest.mark.parametrize("pool", REQUESTS)
-def test_a_pool_rejects_only_its_own_requests(pool: Pool) -> None:
+def test_a_pool_rejects_only_its_own_requests(pool: BrokerPool) -> None:
     peer = port(request_refusals=f"{pool.title}=OVERLOAD").peer()
     for other, asked in REQUESTS.items():
         answer = peer.ask(*asked)

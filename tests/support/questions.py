@@ -180,7 +180,7 @@ class EngineQuestions(Questions[EngineProtocolClient]):
     def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
         assert isinstance(question.token, int)
         protocol_client = self.protocol_client
-        answered = PushAnswered(question.token, code, body=body)
+        answered = ClientResponded(question.token, code, body=body)
         protocol_client.engine.submit(protocol_client.broker, answered, protocol_client.channel(client))
 
 

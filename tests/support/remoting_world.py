@@ -7,14 +7,14 @@ from typing import Any
 
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
-from rocketmq_testkit.emulator.auth.authentication import Access
+from rocketmq_testkit.emulator.auth.authentication import AccessControl
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.gate import Call, Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation, Result
-from rocketmq_testkit.emulator.overload.request_pools import RequestPools
+from rocketmq_testkit.emulator.overload.request_pools import BrokerRequestPools
 from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.request.request_table import Role
 from rocketmq_testkit.remoting.server.dispatcher import BrokerNode, RemotingDispatcher

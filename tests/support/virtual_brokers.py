@@ -73,12 +73,12 @@ class VirtualBrokers:
 
     def wipe(self, *, back: bool = False) -> None:
         """Remove the write permission of the broker's topics from routes, or restore it with `back=True`."""
-        self.engine.ask(self.engine.name_server, SetPermOfBroker(self.broker.name, add=back))
+        self.engine.execute(self.engine.name_server, SetPermOfBroker(self.broker.name, add=back))
 
     def fix(self, order: str, topic: str = "T") -> None:
         """Set the order configuration of a topic, such as `broker:queues;...`."""
-        self.engine.ask(self.engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
-        self.engine.ask(self.engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", topic, order))
+        self.engine.execute(self.engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
+        self.engine.execute(self.engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", topic, order))
 
     def held(self, topic: str = "T") -> dict[str, int]:
         """Return the number of messages of a topic on each master."""
@@ -102,23 +102,23 @@ class VirtualBrokers:
         attributes = {"+message.type": kind} if kind else None
         for broker in self.masters:
             if not on or broker.name in on:
-                self.engine.ask(broker, CreateTopic(TopicConfig(name, queues, queues, perm), attributes))
+                self.engine.execute(broker, CreateTopic(TopicConfig(name, queues, queues, perm), attributes))
         return name
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic on all masters."""
         for broker in self.masters:
-            self.engine.ask(broker, DeleteTopic(name))
+            self.engine.execute(broker, DeleteTopic(name))
 
     def group(self, name: str = "G", **fields: Any) -> str:
         """Create or change a group on all masters."""
         for broker in self.masters:
-            self.engine.ask(broker, CreateGroup(GroupConfig(name, **fields)))
+            self.engine.execute(broker, CreateGroup(GroupConfig(name, **fields)))
         return name
 
     def configure(self, **keys: str) -> None:
         """Change configuration keys of the running broker, by upstream's names."""
-        self.engine.ask(self.broker, UpdateBrokerConfig(keys))
+        self.engine.execute(self.broker, UpdateBrokerConfig(keys))
 
     def fifo(self, queues: int = 1, group: str = "G") -> None:
         """Create a topic `T` for ordered messages and a group that consumes in order."""
@@ -130,7 +130,7 @@ class VirtualBrokers:
         for body in bodies:
             unique = {"UNIQ_KEY": f"ID{next(self._names)}"}
             message = SendMessage("PG", topic, queue, body, unique | properties, ("10.0.0.9", 5000), self.now_ms)
-            self.engine.ask(self.broker, message)
+            self.engine.execute(self.broker, message)
 
     def records(self, topic: str, queue: int = 0) -> list[Record]:
         """Return the records of a queue."""
@@ -145,7 +145,7 @@ class VirtualBrokers:
     def members(self, group: str = "G") -> list[str]:
         """Return the consumers of a group as listed by the broker, in the order of registration."""
         try:
-            listed = self.engine.ask(self.broker, GetConsumerListByGroup(group))
+            listed = self.engine.execute(self.broker, GetConsumerListByGroup(group))
         except EngineError:
             return []
         assert isinstance(listed, ConsumerListResult)

@@ -95,7 +95,7 @@ def test_a_query_that_reads_a_queue_creates_it(world: World, operation: Operatio
     assert queue_query_outcome(world) == (
         "Index 0 of 0@A is not exist!" if makes_it else ResponseCode.SYSTEM_ERROR.name
     )
-    world.engine.ask(world.broker, DeleteTopic("A"))
+    world.engine.execute(world.broker, DeleteTopic("A"))
     assert queue_query_outcome(world) == ResponseCode.SYSTEM_ERROR.name
 
 

@@ -312,8 +312,8 @@ def test_the_acl_entry_with_the_shortest_prefix_comes_first(order: str, first: s
     ],
 )
 def test_an_address_range_includes_its_first_and_its_last_address(address: str, source: str, within: bool) -> None:
-    entry = Entry(topic_resource("T"), (Action.PUB,), (source,), Decision.ALLOW)
-    assert entry.fits(topic_resource("T"), [Action.PUB], address) is within
+    entry = PolicyEntry(topic_resource("T"), (Action.PUB,), (source,), Decision.ALLOW)
+    assert entry.matches(topic_resource("T"), [Action.PUB], address) is within
 
 
 def rights(**kinds: str) -> Acl:
@@ -345,7 +345,7 @@ def test_removing_a_right_changes_only_its_own_policy(kind: str, topic: str, lef
 
 
 def test_removing_a_right_from_a_missing_policy_changes_nothing() -> None:
-    assert rights(CUSTOM="a").without(PolicyType.DEFAULT, topic_resource("a")) == rights(CUSTOM="a")
+    assert rights(CUSTOM="a").without_entry(PolicyType.DEFAULT, topic_resource("a")) == rights(CUSTOM="a")
 
 
 @pytest.mark.parametrize("subject", [None, "", "alice", "Group:alice"])

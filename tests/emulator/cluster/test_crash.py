@@ -100,7 +100,7 @@ def test_a_crash_deletes_pending_offset_resets(world: World) -> None:
     filled(world, 4)
     world.popped("A")
     world.advance(FIRST_WRITE_MS)
-    world.engine.ask(world.broker, ResetOffset("G", "A", -1, 0, 1))
+    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, 1))
     crash_process(world)
     assert committed(world) == 4
     assert world.popped("A") == []
@@ -386,7 +386,7 @@ def test_a_crash_deletes_clients_and_queue_locks_but_no_tables(world: World) -> 
     other = LockBatchMq("G", "d", [queue])
     assert world.ask(LockBatchResult, lock).queues == [queue]
     assert world.ask(LockBatchResult, other).queues == []
-    world.engine.ask(world.broker, SetMessageRequestMode("A", "G", "POP", 4))
+    world.engine.execute(world.broker, SetMessageRequestMode("A", "G", "POP", 4))
     crash_process(world)
     assert world.broker.clients.consumers == {}
     assert world.ask(LockBatchResult, other).queues == [queue]
@@ -429,4 +429,4 @@ def test_unregistering_an_unknown_client_after_a_crash_is_no_error(world: World)
     """A client that the broker no longer knows after a crash can unregister without an error."""
     world.heartbeat("c", topics={})
     crash_process(world)
-    world.engine.ask(world.broker, UnregisterClient("c", "", "G"), world.channels["c"])
+    world.engine.execute(world.broker, UnregisterClient("c", "", "G"), world.channels["c"])

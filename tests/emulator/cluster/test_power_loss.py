@@ -134,7 +134,7 @@ def test_open_half_messages_are_checked_after_a_power_loss(world: World, run_ms:
     assert producer.bodies == {b"open"}
     asked = producer.asked[-1]
     operation = EndTransaction("P", asked.tran_state_table_offset, asked.commit_log_offset, COMMIT, True, asked.msg_id)
-    world.engine.ask(world.broker, operation)
+    world.engine.execute(world.broker, operation)
     assert stored_set(world) == {b"open"}
 
 

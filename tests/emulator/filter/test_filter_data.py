@@ -30,7 +30,7 @@ def subscribe(world: World, expression: str, version: int, kind: str = "SQL92") 
 
 
 def unregister(world: World) -> None:
-    world.engine.ask(world.broker, UnregisterClient("c", None, "G"), CHANNEL)
+    world.engine.execute(world.broker, UnregisterClient("c", None, "G"), CHANNEL)
 
 
 def pull(world: World, version: int) -> list[bytes] | str:
@@ -85,7 +85,7 @@ def test_a_tag_subscription_leaves_the_filter_data_unchanged(world: World) -> No
     assert pull(world, 6) == [b"red", b"blue"]
     subscribe(world, "", 7)
     assert pull(world, 5) == [b"red"]
-    world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[])]), CHANNEL)
+    world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[])]), CHANNEL)
     world.advance(DEAD_FOR_MS)
     subscribe(world, "", 8)
     assert pull(world, 5) == ResponseCode.FILTER_DATA_NOT_EXIST.name
@@ -115,6 +115,6 @@ def test_after_a_restart_filter_data_of_an_absent_group_expire(world: World) -> 
     """After a restart filter data expire as if their group had left shortly before, unless it returns."""
     subscribe(world, RED, 5)
     world.broker.restart()
-    world.advance(DEAD_FOR_MS - DEAD_AT_START_MS)
+    world.advance(DEAD_FOR_MS - UNUSED_AT_START_MS)
     subscribe(world, BLUE, 3)
     assert pull(world, 3) == [b"blue"]

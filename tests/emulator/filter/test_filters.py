@@ -30,7 +30,7 @@ def test_tags_are_trimmed_as_in_java(expression: str, tags: set[str]) -> None:
 
 
 def subscribe(world: World, subscription: SubscriptionData) -> None:
-    world.engine.ask(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
+    world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
 
 
 def pull(world: World, topic: str = "A", expression: str | None = None, kind: str = "SQL92") -> list[bytes]:

@@ -134,7 +134,7 @@ def test_without_fast_failure_no_request_is_rejected_for_waiting() -> None:
         (BrokerPool.BALANCE, None),
     ],
 )
-def test_each_pool_has_its_own_maximum_wait(pool: Pool, wait_ms: int | None) -> None:
+def test_each_pool_has_its_own_maximum_wait(pool: BrokerPool, wait_ms: int | None) -> None:
     """Each pool has its own maximum wait; requests of a pool without one are served in the end."""
     world = make_world(
         1, request_times=f"{pool.title}=60000", os_page_cache_busy_time_out_mills=90_000, **{pool.threads: 1}
@@ -197,8 +197,8 @@ def test_a_slow_store_rejects_waiting_new_and_proxy_sends() -> None:
     assert isinstance(world.engine.submit(world.broker, message(world, through_proxy=True)).outcome, SendResult)
 
 
-@pytest.mark.parametrize("form", Form)
-def test_request_refusals_reject_requests_of_the_pool_in_each_form(form: Form) -> None:
+@pytest.mark.parametrize("form", RefusalForm)
+def test_request_refusals_reject_requests_of_the_pool_in_each_form(form: RefusalForm) -> None:
     """While requestRefusals is set, requests of a pool are rejected with any of the forms."""
     world = make_world(request_refusals=f"pull=OVERLOAD send={form.name}")
     world.topic("T")

@@ -104,7 +104,7 @@ def test_a_negative_level_or_no_retries_left_sends_the_message_to_the_dlq(
     world: World, level: int, most: int | None, group_most: int
 ) -> None:
     """With a negative level or no retries left the message goes to the dead letter queue at once, with DELAY=0."""
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G", retry_max_times=group_most)))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G", retry_max_times=group_most)))
     send_back(world, send_failing(world), level=level, most=most)
     (dead,) = stored(world, DLQ)
     properties = dead.property_map()
@@ -128,7 +128,7 @@ def test_a_send_back_with_a_level_above_the_maximum_is_clamped(world: World) -> 
 
 def test_a_retry_topic_has_the_retry_queues_of_its_group(world: World) -> None:
     """The retry topic has the group's number of queues; with none the message is dropped, with SUCCESS."""
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("G", retry_queue_nums=3)))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G", retry_queue_nums=3)))
     offset = send_failing(world)
     for _ in range(30):
         send_back(world, offset, level=1)
@@ -219,12 +219,12 @@ def test_a_send_to_a_retry_topic_with_too_many_reconsumptions_goes_to_the_dlq(
 def test_a_retry_goes_to_the_dlq_while_a_consumer_holds_a_queue_lock(world: World) -> None:
     """A retry goes to the dead letter queue while a consumer of the group holds a lock that is not expired."""
     queue = MessageQueue("S", "broker-a", 0)
-    world.engine.ask(world.broker, LockBatchMq("G", "c1", [queue]))
+    world.engine.execute(world.broker, LockBatchMq("G", "c1", [queue]))
     send_to_retry_topic(world, times=1, most=16)
     assert len(stored(world, DLQ)) == 1
-    world.engine.ask(world.broker, UnlockBatchMq("G", "c1", [queue]))
+    world.engine.execute(world.broker, UnlockBatchMq("G", "c1", [queue]))
     send_to_retry_topic(world, times=1, most=16)
-    world.engine.ask(world.broker, LockBatchMq("G", "c1", [queue]))
+    world.engine.execute(world.broker, LockBatchMq("G", "c1", [queue]))
     world.advance(60_001)
     send_to_retry_topic(world, times=1, most=16)
     assert len(stored(world, DLQ)) == 1

@@ -57,8 +57,8 @@ def test_reads_are_counted_as_found_missed_and_by_messages() -> None:
     assert stats.got == 30
 
 
-@pytest.mark.parametrize(("days", "yesterday"), [(1, Mornings()), (2, Mornings(7, 2))])
-def test_the_totals_at_midnight_are_kept_for_today_and_yesterday(days: int, yesterday: Mornings) -> None:
+@pytest.mark.parametrize(("days", "yesterday"), [(1, DayTotals()), (2, DayTotals(7, 2))])
+def test_the_totals_at_midnight_are_kept_for_today_and_yesterday(days: int, yesterday: DayTotals) -> None:
     """At midnight today's totals become yesterday's, without a timer."""
     stats = store_stats(MIDNIGHT - 5_000)
     stats.count_stored("T", 7, 0, MIDNIGHT - 1)

@@ -179,7 +179,7 @@ def test_a_cleanup_request_removes_queues_without_messages() -> None:
     request_deletion(world)
     world.advance(60_000)
     assert (min_offset(world, "old"), min_offset(world, "both")) == (3, 3)
-    revive = {place: queue.first for place, queue in world.broker.store.queues.items() if queue.is_spent}
+    revive = {place: queue.first for place, queue in world.broker.store.queues.items() if queue.is_drained}
     assert revive.pop(("old", 0)) == 3
     assert {topic.partition("_")[0] for topic, _ in revive} == {"rmq"}
     world.ask(Done, CleanExpiredConsumeQueue())

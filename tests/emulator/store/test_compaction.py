@@ -221,7 +221,7 @@ def test_compacted_messages_do_not_reappear_after_a_crash_or_in_a_new_topic() ->
     world.advance(ROUND_MS)
     world.broker.crash()
     assert consumed_offsets(world) == [15, 16, 17, 18, 19]
-    world.engine.ask(world.broker, DeleteTopic("T"))
+    world.engine.execute(world.broker, DeleteTopic("T"))
     compacted(world)
     world.send("T", KEYS="k")
     assert consumed_offsets(world) == [0]

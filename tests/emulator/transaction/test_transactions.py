@@ -47,7 +47,7 @@ def checks(channel: DirectChannel) -> list[CheckTransactionState]:
 
 
 def answer_check(world: World, question: CheckTransactionState, how: int) -> Result:
-    return world.engine.ask(
+    return world.engine.execute(
         world.broker,
         EndTransaction("PG", question.tran_state_table_offset, question.commit_log_offset, how, True, question.msg_id),
     )
