@@ -14,10 +14,10 @@ from itertools import cycle
 
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.emulator.effects import Effect
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
-from rocketmq_testkit.emulator.filters import build_subscription
-from rocketmq_testkit.emulator.receipt import Receipt
+from rocketmq_testkit.emulator.filter.message_filter import build_subscription
+from rocketmq_testkit.emulator.gate.effects import Effect
+from rocketmq_testkit.emulator.message.receipt import Receipt
 from world import BODY, FAR_MS, START_MS, World
 
 TOPICS, GROUPS, CLIENTS, STORED = 10_000, 1_000, 5_000, 1_000_000

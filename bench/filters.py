@@ -17,7 +17,7 @@ from document import Table, options
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.sql_filter import compile_sql
+from rocketmq_testkit.emulator.filter.sql_filter import compile_sql
 from world import World
 
 EXPRESSION = "color = 'red' AND size > 98"

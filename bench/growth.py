@@ -35,7 +35,7 @@ import with_slaves
 from document import Table, options
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectChannel
-from rocketmq_testkit.emulator.receipt import Receipt
+from rocketmq_testkit.emulator.message.receipt import Receipt
 from world import FAR_MS, World, empty
 
 GOAL = 1.5

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import EmulationConfig
-from rocketmq_testkit.emulator.effects import Effect
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Call, Channel
-from rocketmq_testkit.emulator.journal import Journal
+from rocketmq_testkit.emulator.gate.effects import Effect
+from rocketmq_testkit.emulator.gate.gate import Call, Channel
+from rocketmq_testkit.emulator.gate.journal import Journal
+from rocketmq_testkit.emulator.kernel.errors import EngineError
 from world import START_MS, World
 
 GOAL = 1.25

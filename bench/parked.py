@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
-from rocketmq_testkit.emulator.transactions import COMMIT, ROLLBACK
+from rocketmq_testkit.emulator.transaction.transaction_service import COMMIT, ROLLBACK
 from rocketmq_testkit.fixtures import Emulator
 from world import BODY, START_MS, World, empty
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectCall
-from rocketmq_testkit.emulator.topics import BATCH_QUEUE, QUEUE_TYPE
+from rocketmq_testkit.emulator.topic.topic_table import BATCH_QUEUE, QUEUE_TYPE
 from rocketmq_testkit.remoting.client import batch_body
 from world import BODY, FAR_MS, World
 

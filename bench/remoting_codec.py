@@ -12,19 +12,19 @@ import pstats
 from collections.abc import Callable
 from time import process_time
 
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.gate import Call
+from rocketmq_testkit.emulator.gate.gate import Call
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import ChannelClosed, Operation, SendMessage, SendResult
-from rocketmq_testkit.remoting import frame, header_json
-from rocketmq_testkit.remoting.answer import answer
-from rocketmq_testkit.remoting.channel import RemotingChannel
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.connection import ServerConnection
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.service import BrokerNode, RemotingService
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.server.dispatcher import BrokerNode, RemotingService
+from rocketmq_testkit.remoting.server.server_channel import RemotingChannel
+from rocketmq_testkit.remoting.server.server_connection import ServerConnection
+from rocketmq_testkit.remoting.wire import frame, header_json
+from rocketmq_testkit.remoting.wire.answer_frame import answer
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 PIPELINED = 16
 """Frames in one piece of bytes: about as many as 64 threads send over one connection."""

@@ -14,9 +14,9 @@ from typing import Protocol, Self
 
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
 from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 ROUTE_SECONDS_MAX = 30.0
 """A broker that has only just started tells its name server of a new topic at its next registration."""

@@ -33,9 +33,9 @@ from pyspark_rocketmq.schema import MESSAGE, Wanted
 from pyspark_rocketmq.testing import start_session
 from pyspark_rocketmq.writer import send_rows
 from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient, batch_body
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 from servers import EmulatorCommand, RealBroker, Server, cpu_seconds, create_topic, frozen, send_one
 
 MESSAGES = 400_000

@@ -10,7 +10,7 @@ from itertools import count as numbers
 
 from reads_and_batches import answer
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from world import BODY, FAR_MS, START_MS, World

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from reads_and_batches import answer
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from world import BODY, START_MS, World

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
-from rocketmq_testkit.emulator.receipt import Receipt
+from rocketmq_testkit.emulator.message.receipt import Receipt
 
 START_MS = 1_700_000_000_000
 FAR_MS = 3_600_000

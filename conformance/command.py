@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from rocketmq_testkit.fixtures.command_line import Parser, UsageError, value_of, whole_number
-from rocketmq_testkit.fixtures.option_forms import choice, whole
+from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
+from rocketmq_testkit.fixtures.values.value_forms import choice, whole
 
 from .case import CaseError, Protocol, all_cases
 from .catalogue import entries

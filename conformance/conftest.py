@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance.targets.choose import target as choose
-from rocketmq_testkit.conformance.targets.target import Target
-from rocketmq_testkit.conformance.truth import Truth
+
+from .targets.choose import target as choose
+from .targets.target import Target
+from .truth import Truth
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.config.keys import parse_properties
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from .targets.target import COMMON_SETTINGS, Access, TargetError
 from .worlds.cluster import first_broker

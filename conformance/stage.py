@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from rocketmq_testkit.remoting.client import Credentials, ReceivedMessage
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from .actors import AWAIT_MS, CLOSE_SECONDS, PRIMING, Consumer, Producer, Style
 from .drivers.process import Addresses, Driver, DriverError, DriverFailure, Fields, start

@@ -3,11 +3,12 @@
 import secrets
 
 import pytest
-from rocketmq_testkit.conformance.case import Case, all_cases
-from rocketmq_testkit.conformance.pytest_verdict import conclude
-from rocketmq_testkit.conformance.runner.work import run_case
-from rocketmq_testkit.conformance.targets.target import Target
-from rocketmq_testkit.conformance.truth import Truth
+
+from .case import Case, all_cases
+from .pytest_verdict import conclude
+from .runner.work import run_case
+from .targets.target import Target
+from .truth import Truth
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -6,12 +6,13 @@ With pytest-xdist, `--dist loadgroup` makes all scenarios of one SDK share a dep
 from collections.abc import Iterator
 
 import pytest
-from rocketmq_testkit.conformance.pytest_verdict import conclude
-from rocketmq_testkit.conformance.runner.one_by_one import OneByOne
-from rocketmq_testkit.conformance.runner.plan import Selection, SelectionError, sdks_of
-from rocketmq_testkit.conformance.scenario import Scenario, all_scenarios
-from rocketmq_testkit.conformance.targets.target import Target
-from rocketmq_testkit.conformance.truth import Truth
+
+from .pytest_verdict import conclude
+from .runner.one_by_one import OneByOne
+from .runner.plan import Selection, SelectionError, sdks_of
+from .scenario import Scenario, all_scenarios
+from .targets.target import Target
+from .truth import Truth
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -6,7 +6,7 @@ with the table of request codes.
 
 from collections.abc import Iterator, Mapping
 
-from rocketmq_testkit.remoting.request_code import RequestCode as Code
+from rocketmq_testkit.remoting.request.request_code import RequestCode as Code
 
 _SEVERAL = "a broker's own traffic with its slaves, its controller or its name server: brokers here share a process"
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .names import is_retry, pop_retry_topic, retry_topic
+from .message.names import is_retry, pop_retry_topic, retry_topic
 
 if TYPE_CHECKING:
-    from .broker import Broker
+    from .cluster.broker import Broker
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,18 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from .broker import MASTER_ID, Broker
-from .chance import Chance
+from .cluster.broker import MASTER_ID, Broker
+from .cluster.name_server import NameServer
+from .cluster.replica import Replica
 from .config import BrokerConfig, EmulationConfig, NamesrvConfig
-from .effects import Effect
-from .errors import EngineError
-from .gate import Channel, Gate, Node, Outcome
-from .journal import Journal
-from .name_server import NameServer
+from .gate.effects import Effect
+from .gate.gate import Channel, Gate, Node, Outcome
+from .gate.journal import Journal
+from .kernel.errors import EngineError
+from .kernel.random_streams import Chance
+from .kernel.scheduler import Scheduler
 from .operations import Operation, Result
-from .replication import Replica
-from .scheduler import Scheduler
-from .state import BrokerState, EngineState
+from .snapshot.durable_state import BrokerState, EngineState
 
 
 def raise_bug(bug: BaseException) -> None:

@@ -1,10 +1,10 @@
 """Checks of the proxy's keys whose values are lists. The start refuses a wrong value, before any client connects."""
 
 from rocketmq_testkit.emulator.config import ConfigError
-from rocketmq_testkit.emulator.delay import parse_delay_levels
+from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 
-from .config import ProxyConfig
-from .delays import delays_ms, times_ms
+from .config.duration_lists import delays_ms, times_ms
+from .config.proxy_config import ProxyConfig
 from .pools import refused_pools
 from .pools import times_ms as pool_times_ms
 

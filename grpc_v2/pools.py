@@ -7,7 +7,7 @@ from enum import Enum
 
 from rocketmq_testkit.emulator.config import ConfigError
 
-from .config import ProxyConfig
+from .config.proxy_config import ProxyConfig
 
 TIME_DIGITS_MAX = 18
 """The most digits of a number of milliseconds."""

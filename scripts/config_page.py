@@ -5,15 +5,15 @@ from dataclasses import fields
 from typing import Any
 
 from rocketmq_testkit.emulator.config import BrokerConfig, Config, EmulationConfig, NamesrvConfig
-from rocketmq_testkit.fixtures import upstream_keys
-from rocketmq_testkit.fixtures.profiles import FAST
-from rocketmq_testkit.fixtures.without_effect import by_reason
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.fixtures.options import upstream_keys
+from rocketmq_testkit.fixtures.options.ignored_keys import by_reason
+from rocketmq_testkit.fixtures.options.profiles import FAST
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 
 HEAD = """\
 # Configuration keys
 
-Made by `make pages` from the declarations in `emulator/config/` and `grpc_v2/config.py`.
+Made by `make pages` from the declarations in `emulator/config/` and `grpc_v2/config/proxy_config.py`.
 
 A key is set on the command line (`rocketmq-emulator --set popPollingSize=5`), in a file of upstream's format
 (`--config broker.conf`, `namesrv.conf`, `rmq-proxy.json`), in Python (`Emulator(config={"popPollingSize": 5})`) or for

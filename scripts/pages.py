@@ -11,8 +11,8 @@ from rocketmq_testkit.conformance.truth import Truth
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES: Mapping[str, str] = {
-    "request-codes.md": "rocketmq_testkit.remoting.coverage",
-    "rpcs.md": "rocketmq_testkit.grpc_v2.coverage",
+    "request-codes.md": "rocketmq_testkit.remoting.request_code_page",
+    "rpcs.md": "rocketmq_testkit.grpc_v2.rpc_page",
     "control-api.md": "rocketmq_testkit.fixtures.control.page",
     "spark-options.md": "pyspark_rocketmq.options_page",
 }

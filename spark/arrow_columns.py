@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
 
 from .errors import RecordError
 from .offsets import MessageQueue

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rocketmq_testkit.emulator import names
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.remoting.client import ConnectionLost
 from rocketmq_testkit.remoting.client.closing import Closing
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from .connections import LOST, Connections, TemporaryError, reason
 from .errors import ClusterError

@@ -8,9 +8,9 @@ from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
-from rocketmq_testkit.emulator import names
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message import names
+from rocketmq_testkit.emulator.message import properties as props
 
 from . import schema
 from .errors import RowError, SchemaError

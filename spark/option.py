@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar
 
-from rocketmq_testkit.emulator.masking import MASK, masked
-from rocketmq_testkit.emulator.names import GROUP_MAX_LENGTH, is_legal_group
+from rocketmq_testkit.emulator.kernel.masking import MASK, masked
+from rocketmq_testkit.emulator.message.names import GROUP_MAX_LENGTH, is_legal_group
 
 from .errors import OptionError
 

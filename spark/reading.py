@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from .cluster import BUSY, said
 from .connections import LOST, TemporaryError, reason

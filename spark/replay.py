@@ -23,7 +23,7 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
-from rocketmq_testkit.emulator import properties as props
+from rocketmq_testkit.emulator.message import properties as props
 
 from .cluster import Cluster
 from .errors import ClusterError, OptionError, SchemaError

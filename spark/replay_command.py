@@ -7,9 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.masking import masked_line
-from rocketmq_testkit.fixtures.command_line import Parser, UsageError, value_of, whole_number
-from rocketmq_testkit.fixtures.option_forms import choice, whole
+from rocketmq_testkit.emulator.kernel.masking import masked_line
+from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
+from rocketmq_testkit.fixtures.values.value_forms import choice, whole
 
 from .errors import INSTALL_SPARK
 

@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient, batch_body
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from .cluster import Cluster, is_about_who_asks, said
 from .connections import LOST, reason

@@ -1,7 +1,7 @@
 """Stored messages found in pull responses, collected so that columns can be built of many at once.
 
 A response body holds the records one after another. For a usual record, one call reads the lengths of its parts, and no
-byte is copied. `rocketmq_testkit.emulator.record` decodes unusual records (IPv6 addresses, compressed bodies, long
+byte is copied. `rocketmq_testkit.emulator.message.stored_record` decodes unusual records (IPv6 addresses, compressed bodies, long
 topics), which are replaced by equal records of the usual form.
 Source: MessageDecoder (5.3.3).
 """
@@ -11,8 +11,8 @@ from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
 
-from rocketmq_testkit.emulator import record as records
-from rocketmq_testkit.remoting.inflate import INFLATED_BYTES_MAX, TooLargeError, inflate
+from rocketmq_testkit.emulator.message import stored_record as records
+from rocketmq_testkit.remoting.wire.inflate import INFLATED_BYTES_MAX, TooLargeError, inflate
 
 from .errors import RecordError
 

@@ -24,7 +24,7 @@ from pyspark.sql.types import (
     StructType,
     TimestampType,
 )
-from rocketmq_testkit.emulator.masking import MASK
+from rocketmq_testkit.emulator.kernel.masking import MASK
 
 from .errors import OptionError, RowError, SchemaError
 from .messages import COLUMNS as WRITTEN

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from .cluster import BUSY, Cluster, said
 from .connections import LOST, TemporaryError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from bug_reports import pytest_configure, pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
-from rocketmq_testkit.emulator.client_versions import version_number
+from rocketmq_testkit.emulator.client.client_versions import version_number
 
 if TYPE_CHECKING:
     from real_broker import RealBroker

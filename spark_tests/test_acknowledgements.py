@@ -17,10 +17,10 @@ from pyspark_rocketmq.options import sink_options
 from pyspark_rocketmq.testing import SparkRocketMQ
 from pyspark_rocketmq.transactional_writer import TaskHalves, TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.messages import Message
-from rocketmq_testkit.fixtures.views import Topic
+from rocketmq_testkit.fixtures.inspect.messages import Message
+from rocketmq_testkit.fixtures.inspect.views import Topic
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 MESSAGES = 60
 WINDOW = 16

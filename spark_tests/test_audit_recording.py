@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from pyspark_rocketmq.audit import Event, JournalError, Kind, audit_events, events_of
 from pyspark_rocketmq.audit.recording import read_emulator
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     AckMessage,
     BatchAck,
@@ -31,9 +32,8 @@ from rocketmq_testkit.emulator.operations import (
     UpdateConsumerOffset,
     bit_set,
 )
-from rocketmq_testkit.emulator.raw_request import RawRequest
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.host import Host
+from rocketmq_testkit.fixtures.host.host import Host
 
 pytestmark = pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"])
 INVISIBLE_MS = 10_000

@@ -15,8 +15,8 @@ from pyspark_rocketmq.offsets import MessageQueue
 from pyspark_rocketmq.record_parts import RecordParts
 from pyspark_rocketmq.schema import COLUMNS
 from pyspark_rocketmq.stored import StoredBatch
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.remoting.client import decode_messages
 
 QUEUE = MessageQueue("orders", "broker-a", 3)

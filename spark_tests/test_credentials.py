@@ -11,9 +11,9 @@ from pyspark_rocketmq.errors import ClusterError
 from pyspark_rocketmq.options import source_options
 from pyspark_rocketmq.testing import SparkRocketMQ
 from real_broker import RealBroker
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 RIGHT = {"accessKey": "spark", "secretKey": "spark-secret"}
 WRONG = {

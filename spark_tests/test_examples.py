@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.command_options import emulator_options, parse
+from rocketmq_testkit.fixtures.options.command_options import emulator_options, parse
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "pipelines"

@@ -9,7 +9,7 @@ import pytest
 from pyspark_rocketmq import schema
 from pyspark_rocketmq.errors import RowError, SchemaError
 from pyspark_rocketmq.messages import IGNORED, RowReader, check_columns
-from rocketmq_testkit.emulator import properties as props
+from rocketmq_testkit.emulator.message import properties as props
 
 TYPES = {
     "body": pa.binary(),

@@ -20,7 +20,7 @@ from pyspark_rocketmq.scan import find_ends, find_queues, find_starts
 from pyspark_rocketmq.task import read_ranges
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.header import Header
+from rocketmq_testkit.remoting.wire.ext_fields import Header
 
 WANTED = (("queueOffset", "bigint"), ("body", "binary"))
 

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark_rocketmq.errors import ClusterError, OptionError, SchemaError
 from pyspark_rocketmq.replay import LEAD_S, MSG_ID, Pace, replay
 from pyspark_rocketmq.testing import SparkRocketMQ
-from rocketmq_testkit.fixtures.messages import Message
+from rocketmq_testkit.fixtures.inspect.messages import Message
 
 
 class Hands:

@@ -12,7 +12,7 @@ from pyspark_rocketmq.options import sink_options
 from pyspark_rocketmq.sending import Sender, Sent
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 NUMBERS = count()
 

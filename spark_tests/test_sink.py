@@ -7,7 +7,7 @@ from many_messages import fill
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark_rocketmq.testing import SparkRocketMQ
-from rocketmq_testkit.fixtures.messages import Message
+from rocketmq_testkit.fixtures.inspect.messages import Message
 
 
 def test_a_table_becomes_messages(spark_rocketmq: SparkRocketMQ) -> None:

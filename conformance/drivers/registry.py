@@ -4,7 +4,7 @@ To add one, write ``<folder>/recipe.py`` with a ``RECIPE`` and list it in RECIPE
 options and reports, and never changes.
 """
 
-from rocketmq_testkit.fixtures.option_forms import choice
+from rocketmq_testkit.fixtures.values.value_forms import choice
 
 from .cpp import recipe as cpp
 from .go_grpc import recipe as go_grpc

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import Consumer, Style
 from ..scenario import scenario

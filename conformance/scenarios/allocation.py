@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Final
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import Consumer, Producer
 from ..drivers.process import body

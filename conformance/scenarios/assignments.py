@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Final
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import Consumer, Style
 from ..drivers.process import Fields

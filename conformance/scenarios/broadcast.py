@@ -1,6 +1,6 @@
 """Broadcasting: each consumer of a group receives every message."""
 
-from rocketmq_testkit.emulator.names import retry_topic
+from rocketmq_testkit.emulator.message.names import retry_topic
 
 from ..actors import comparison, text
 from ..bulk import COUNT, QUEUES, send_bulk

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from rocketmq_testkit.emulator.names import retry_topic
+from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.client import ReceivedMessage
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import text
 from ..drivers.process import body

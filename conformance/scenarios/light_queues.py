@@ -1,7 +1,7 @@
 """Light queues (LMQ) through SDKs, which treat them as ordinary topics once the name server knows them."""
 
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, LMQ_PREFIX
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC, LMQ_PREFIX
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import text
 from ..scenario import scenario

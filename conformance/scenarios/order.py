@@ -1,7 +1,7 @@
 """Ordered messages."""
 
-from rocketmq_testkit.emulator.names import dlq_topic
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.emulator.message.names import dlq_topic
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import Consumer, shown, text
 from ..bulk import COUNT, QUEUES, order_of, send_bulk

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import AWAIT_MS
 from ..drivers.process import DriverError

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import Consumer
 from ..scenario import scenario

@@ -2,7 +2,7 @@
 
 import itertools
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import comparison, text
 from ..bulk import COUNT, QUEUES, in_turn, order_of, send_bulk

@@ -1,7 +1,7 @@
 """Topics with other kinds of queues: compacted topics, and batch consume queues."""
 
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import Consumer, text
 from ..scenario import scenario

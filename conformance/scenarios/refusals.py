@@ -1,6 +1,6 @@
 """Invalid requests, and the errors with which SDKs report them."""
 
-from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC
+from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 
 from ..scenario import scenario
 from ..stage import Stage

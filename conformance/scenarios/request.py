@@ -1,6 +1,6 @@
 """Request-reply: requests that a consumer answers with a message."""
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import shown
 from ..scenario import scenario

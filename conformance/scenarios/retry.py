@@ -2,8 +2,8 @@
 
 import time
 
-from rocketmq_testkit.emulator.names import dlq_topic, pop_retry_topic, retry_topic
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.emulator.message.names import dlq_topic, pop_retry_topic, retry_topic
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import Consumer, text
 from ..scenario import scenario

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import PRIMING, Consumer, Producer, text
 from ..drivers.process import DriverError, Fields

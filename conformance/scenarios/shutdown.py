@@ -1,6 +1,6 @@
 """Clients that shut down."""
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..actors import Style
 from ..scenario import scenario

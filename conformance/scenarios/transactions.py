@@ -1,6 +1,6 @@
 """Transactional messages, which consumers receive only after the commit."""
 
-from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC
+from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC
 
 from ..actors import Consumer, Producer, text
 from ..scenario import scenario

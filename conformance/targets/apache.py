@@ -24,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rocketmq_testkit.fixtures.certificates import process_authority, write_pem
+from rocketmq_testkit.fixtures.network.certificates import process_authority, write_pem
 
 from ..drivers.build import build
 from ..drivers.java_build import JAVA_TOOLS, copy_jars

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from rocketmq_testkit.emulator.masking import masked_line
-from rocketmq_testkit.fixtures.option_forms import nearest_of
+from rocketmq_testkit.emulator.kernel.masking import masked_line
+from rocketmq_testkit.fixtures.values.value_forms import nearest_of
 from rocketmq_testkit.remoting.client import Credentials
 
 from .address import WAIT_SECONDS, AddressTarget

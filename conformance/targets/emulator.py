@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from rocketmq_testkit.emulator.config import AccessConfig
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.addresses import LOOPBACK
+from rocketmq_testkit.fixtures.network.addresses import LOOPBACK
 from rocketmq_testkit.remoting.client import Credentials
 
 from .target import COMMON_SETTINGS, REFERENCE_VERSION, Access, Capability, Place, Target, of_each, own_user

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from .target import TargetError
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rocketmq_testkit.remoting.client import Credentials, RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..json_text import dumps
 from .answer import Answer

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
-from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 _BARE_KEY = re.compile(r"(?<=[{,])(-?\d+):")
 """A number as a key, which fastjson writes without quotes."""

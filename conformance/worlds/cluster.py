@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..targets.target import TargetError
 from .answer import json_of

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..targets.target import FULL_FROM, Capability
 from .world import World

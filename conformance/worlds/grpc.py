@@ -12,12 +12,12 @@ from typing import Any
 import grpc
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC, TRANSACTION_GROUP
-from rocketmq_testkit.grpc_v2.method_table import SERVICE
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC, TRANSACTION_GROUP
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import SERVICE
 from rocketmq_testkit.grpc_v2.services import RPCS
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..targets.target import Place
 from .answer import Answer

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from rocketmq_testkit.emulator.names import pop_retry_topic
+from rocketmq_testkit.emulator.message.names import pop_retry_topic
 from rocketmq_testkit.remoting.client import ReceivedMessage
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from .answer import Answer
 from .remoting import Remoting

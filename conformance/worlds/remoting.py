@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, Unpack
 
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..json_text import dumps
 from .answer import Answer

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC
+from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, decode_messages
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from .answer import Answer
 from .remoting import Remoting, short_names

@@ -7,11 +7,11 @@ from functools import cached_property
 from threading import Thread
 from typing import Any, TypeVar, Unpack
 
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient, RemotingTimeout, properties_text
 from rocketmq_testkit.remoting.client.closing import Closing
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ..json_text import dumps
 from ..placeholders import Placeholders

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..names import TRACE_TOPIC
+from ..message.names import TRACE_TOPIC
 from .access import AccessConfig
 from .keys import key
 from .request_pools import RequestPoolConfig

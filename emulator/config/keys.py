@@ -12,8 +12,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Self
 
-from ..java_types import java_text
-from ..masking import masked, masked_line
+from ..kernel.java_types import java_text
+from ..kernel.masking import masked, masked_line
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 """The range of a Java long, for number keys without a declared range."""

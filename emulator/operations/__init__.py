@@ -206,14 +206,7 @@ from .users import (
     UserResult,
     UsersResult,
 )
-from .views import (
-    MessagesResult,
-    QueryConsumeQueue,
-    QueryConsumeQueueResult,
-    QueryMessage,
-    QueueUnit,
-    ViewMessage,
-)
+from .views import MessagesResult, QueryConsumeQueue, QueryConsumeQueueResult, QueryMessage, QueueUnit, ViewMessage
 
 __all__ = [
     "NO_ANSWER",

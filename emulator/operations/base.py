@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..value import value
+from ..kernel.value_class import value
 
 
 class Operation:

@@ -3,7 +3,7 @@
 from dataclasses import field
 from typing import NamedTuple
 
-from ..value import value
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from enum import Enum
 
-from ..codes import ResponseCode
-from ..value import value
+from ..kernel.response_code import ResponseCode
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 

@@ -2,10 +2,10 @@
 
 from dataclasses import field, replace
 
-from ..codes import ResponseCode
-from ..java_types import Int
-from ..names import AUTO_CREATE_TOPIC
-from ..value import value
+from ..kernel.java_types import Int
+from ..kernel.response_code import ResponseCode
+from ..kernel.value_class import value
+from ..message.names import AUTO_CREATE_TOPIC
 from .base import Operation, Result
 
 

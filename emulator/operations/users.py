@@ -2,8 +2,8 @@
 
 from dataclasses import field, replace
 
-from ..masking import MASK
-from ..value import value
+from ..kernel.masking import MASK
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 

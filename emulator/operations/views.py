@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ..value import value
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 

@@ -3,7 +3,7 @@
 It must not know HTTP/2. Rules about what happens to a message belong to the engine.
 """
 
-from ..method_table import Rpc
+from ..proxy.rpc_table import Rpc
 from .ack import ACK_MESSAGE
 from .clients import HEARTBEAT, NOTIFY_CLIENT_TERMINATION
 from .dead_letter import FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE

@@ -3,16 +3,16 @@
 Source: AckMessageActivity, ConsumerProcessor (5.3.3).
 """
 
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations import AckMessage
 
-from ..calls import RpcCall
-from ..method_table import NAMES, Rpc
+from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..receipt import ReceiptHandle
-from ..status import OK, Refusal, overall, rejection
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import NAMES, Rpc
+from ..rules.status import OK, Refusal, overall, rejection
 
 
 class _Acks:

@@ -5,8 +5,8 @@ The producer group of a producer is named like its topic. Source: ClientActivity
 
 from collections.abc import Iterable
 
-from rocketmq_testkit.emulator.client_versions import version_number
-from rocketmq_testkit.emulator.filters import SQL92, TAG, build_subscription
+from rocketmq_testkit.emulator.client.client_versions import version_number
+from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_subscription
 from rocketmq_testkit.emulator.operations import (
     ChangeInvisibleTime,
     ChannelClosed,
@@ -17,15 +17,15 @@ from rocketmq_testkit.emulator.operations import (
     UnregisterClient,
 )
 
-from ..calls import RpcCall
-from ..method_table import Rpc
-from ..polls import nothing_new
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy import Proxy
-from ..proxy_rules import check_language
-from ..sessions import Session
-from ..status import OK, Refusal
+from ..proxy.proxy import Proxy
+from ..proxy.receive_polls import nothing_new
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import Rpc
+from ..proxy.sessions import Session
+from ..rules.proxy_rules import check_language
+from ..rules.status import OK, Refusal
 
 CLIENT_VERSION = 479
 """The version that upstream registers for gRPC clients with a version in another form: the proxy's own, V5_3_3."""

@@ -1,16 +1,16 @@
 """ChangeInvisibleDuration: change when a message becomes visible. Source: ChangeInvisibleDurationActivity (5.3.3)."""
 
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations import ChangeInvisibleResult, ChangeInvisibleTime
 
-from ..calls import RpcCall
-from ..instants import duration_ms
-from ..method_table import NAMES, Ask, Rpc, one_operation
+from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy_rules import check_invisible_time
-from ..receipt import ReceiptHandle
-from ..status import OK, Refusal
+from ..proto.timestamps import duration_ms
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
+from ..rules.proxy_rules import check_invisible_time
+from ..rules.status import OK, Refusal
 
 
 def change_invisible_duration(call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> Ask:

@@ -1,9 +1,9 @@
 """Server-initiated commands for gRPC clients. Source: ProxyChannel.writeAndFlush (5.3.3)."""
 
-from rocketmq_testkit.emulator.effects import AskToConsume, CheckTransactionState, Effect
+from rocketmq_testkit.emulator.gate.effects import AskToConsume, CheckTransactionState, Effect
 
-from ..proxy import Proxy
-from ..sessions import SessionChannel
+from ..proxy.proxy import Proxy
+from ..proxy.sessions import SessionChannel
 from .transaction import check_transaction
 from .verification import ask_to_consume
 

@@ -5,11 +5,11 @@ from base64 import urlsafe_b64decode
 
 from rocketmq_testkit.emulator.operations import RecallMessage, RecallResult
 
-from ..calls import RpcCall
-from ..method_table import NAMES, Ask, Rpc, one_operation
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..status import OK
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
+from ..rules.status import OK
 
 
 def recall_message(call: RpcCall, request: sv.RecallMessageRequest) -> Ask:

@@ -7,9 +7,9 @@ Source: ReceiveMessageActivity, ReceiveMessageResponseStreamWriter, ConsumerProc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
-from rocketmq_testkit.emulator.filters import SQL92, TAG, build_subscription
+from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_subscription
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.operations import (
     AckMessage,
     ForgetWaiting,
@@ -21,23 +21,23 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionData,
 )
 
-from ..calls import RpcCall
-from ..instants import duration_ms, set_timestamp
-from ..java_texts import departed_client, negative_batch
-from ..message_out import fill_message
-from ..method_table import NAMES, Rpc
-from ..polls import Poll
+from ..convert.client_settings import DEFAULT_REQUEST_TIMEOUT_MS, attempts_of
+from ..convert.message_encoder import fill_message
+from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy_rules import check_invisible_time, poll_time_ms
-from ..receipt import ReceiptHandle
-from ..sessions import Session
-from ..settings import DEFAULT_REQUEST_TIMEOUT_MS, attempts_of
-from ..status import OK, Refusal
+from ..proto.timestamps import duration_ms, set_timestamp
+from ..proxy.receive_polls import Poll
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import NAMES, Rpc
+from ..proxy.sessions import Session
+from ..rules.java_texts import departed_client, negative_batch
+from ..rules.proxy_rules import check_invisible_time, poll_time_ms
+from ..rules.status import OK, Refusal
 from ..transport import MethodKind
 
 if TYPE_CHECKING:
-    from rocketmq_testkit.emulator.broker import Broker
+    from rocketmq_testkit.emulator.cluster.broker import Broker
 
 MAX_BATCH = 32
 _INIT_AT_END = 1

@@ -5,17 +5,17 @@ Source: RouteActivity (5.3.3).
 
 from collections.abc import Iterator
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import GetRouteInfo, RouteResult
-from rocketmq_testkit.emulator.topics import PERM_READ, PERM_WRITE
+from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
 
-from ..calls import RpcCall
-from ..method_table import NAMES, Ask, Rpc, one_operation
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy_rules import check_endpoints
-from ..status import OK, Refusal, broker_refused, no_route
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import NAMES, Ask, Rpc, one_operation
+from ..rules.proxy_rules import check_endpoints
+from ..rules.status import OK, Refusal, broker_refused, no_route
 
 _ANY_QUEUE = -1
 _ACCEPTED = {

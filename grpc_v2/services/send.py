@@ -3,20 +3,20 @@
 Source: SendMessageActivity, ProducerProcessor, LocalMessageService (5.3.3).
 """
 
-from rocketmq_testkit.emulator import names
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message import names
+from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.operations import SendMessage, SendResult
 
-from ..batch import encode_batch
-from ..calls import RpcCall
-from ..message_out import number
-from ..message_rules import check_body, message_type, stored_properties, sys_flag
-from ..method_table import NAMES, Rpc, expect
+from ..convert.batch_body import encode_batch
+from ..convert.message_encoder import number
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..status import OK, Refusal, overall, proxy_exception, status
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import NAMES, Rpc, expect
+from ..rules.message_rules import check_body, message_type, stored_properties, sys_flag
+from ..rules.status import OK, Refusal, overall, proxy_exception, status
 
 _STORED_BUT = {
     ResponseCode.FLUSH_DISK_TIMEOUT: pb.MASTER_PERSISTENCE_TIMEOUT,

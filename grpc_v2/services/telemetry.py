@@ -6,17 +6,17 @@ a little later: some clients start to wait for it only after other work, and los
 
 from rocketmq_testkit.emulator.operations import Heartbeat, PushAnswered
 
-from ..access import check as check_access
-from ..calls import RpcCall
-from ..delays import times_ms
-from ..method_table import Rpc
+from ..config.duration_lists import times_ms
+from ..convert.client_settings import answered, with_defaults
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy import NO_CLIENT_ID
-from ..proxy_rules import check_stream_language, is_blank
-from ..sessions import Session
-from ..settings import answered, with_defaults
-from ..status import OK, Refusal, StreamRefusal, rejection, status_rejection
+from ..proxy.authorization import check as check_access
+from ..proxy.proxy import NO_CLIENT_ID
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import Rpc
+from ..proxy.sessions import Session
+from ..rules.proxy_rules import check_stream_language, is_blank
+from ..rules.status import OK, Refusal, StreamRefusal, rejection, status_rejection
 from ..transport import MethodKind, StatusCode
 from .clients import consume_type, register, subscriptions
 from .verification import take_result

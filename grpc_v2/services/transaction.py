@@ -1,20 +1,20 @@
 """EndTransaction, and the transaction check of a producer by a broker. Source: EndTransactionActivity (5.3.3)."""
 
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
-from rocketmq_testkit.emulator.effects import CheckTransactionState
-from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.operations import EndTransaction
 
-from ..calls import RpcCall
-from ..message_out import fill_message
-from ..method_table import NAMES, Rpc
+from ..convert.message_encoder import fill_message
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy import Proxy
-from ..proxy_rules import is_blank
-from ..sessions import SessionChannel
-from ..status import OK, Refusal, proxy_exception
+from ..proxy.proxy import Proxy
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import NAMES, Rpc
+from ..proxy.sessions import SessionChannel
+from ..rules.proxy_rules import is_blank
+from ..rules.status import OK, Refusal, proxy_exception
 
 _COMMIT_OR_ROLLBACK = {pb.COMMIT: records.SYS_TRANSACTION_COMMIT, pb.ROLLBACK: records.SYS_TRANSACTION_ROLLBACK}
 _UNKNOWN = 0

@@ -1,9 +1,9 @@
 """RPCs that the proxy of 5.3.3 registers but does not implement."""
 
-from ..calls import RpcCall
-from ..method_table import Rpc
 from ..proto import service_pb2 as sv
-from ..status import status_rejection
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import Rpc
+from ..rules.status import status_rejection
 from ..transport import MethodKind, StatusCode
 
 

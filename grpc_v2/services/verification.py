@@ -5,17 +5,17 @@ in the broker's request. Source: GrpcClientChannel, ClientActivity, LocalProxyRe
 """
 
 import orjson
-from rocketmq_testkit.emulator import record as records
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.effects import AskToConsume
+from rocketmq_testkit.emulator.gate.effects import AskToConsume
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.operations import PushAnswered
 
-from ..message_out import fill_message
+from ..convert.message_encoder import fill_message
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy import Proxy
-from ..questions import RelayResult
-from ..sessions import SessionChannel
+from ..proxy.proxy import Proxy
+from ..proxy.sessions import SessionChannel
+from ..proxy.telemetry_requests import RelayResult
 
 _LABEL = "VerifyMessage"
 _RESULTS = {

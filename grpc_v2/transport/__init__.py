@@ -5,9 +5,9 @@ Importing this package loads neither Twisted nor protobuf. `protocol` is the onl
 sans-IO: tests feed them bytes. It must not know RocketMQ.
 """
 
-from .call import Abort, ServerCall
-from .limits import Limits
-from .method import GrpcMethod, MethodKind
-from .status import StatusCode
+from .grpc.call import Abort, ServerCall
+from .grpc.method import GrpcMethod, MethodKind
+from .grpc.status import StatusCode
+from .http2.limits import Limits
 
 __all__ = ["Abort", "GrpcMethod", "Limits", "MethodKind", "ServerCall", "StatusCode"]

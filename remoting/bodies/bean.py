@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform, get_args, get_origin
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.java_types import fits
-from rocketmq_testkit.emulator.value import equal, shown
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.java_types import fits
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.kernel.value_class import equal, shown
 
-from .. import json_values as values
-from ..fields import WireField, wire, wire_fields
-from ..lenient_json import ObjectMap
+from ..wire import json_values as values
+from ..wire.fields import WireField, wire, wire_fields
+from ..wire.lenient_json import ObjectMap
 from .reading import SYNTAX_ERROR, loads
 
 B = TypeVar("B", bound="Bean")

@@ -6,8 +6,8 @@ Source: HeartbeatData, SubscriptionData, ConsumerConnection, ProducerConnection,
 from dataclasses import field
 from typing import Annotated, Any, Literal
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     ClientConnection,
     ConsumerConnectionResult,
@@ -17,10 +17,10 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionData,
 )
 
-from ..fields import Int, Long, wire
-from ..json_values import long
-from ..lenient_json import ObjectMap
-from ..push import host_text
+from ..request.broker_requests import host_text
+from ..wire.fields import Int, Long, wire
+from ..wire.json_values import long
+from ..wire.lenient_json import ObjectMap
 from .bean import NULL_KEY, Bean, bean
 from .reading import loads, null_body
 from .writing import dumps, queue_map

@@ -7,8 +7,8 @@ from dataclasses import field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     AssignmentResult,
     ConsumeStatsResult,
@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionResult,
 )
 
-from ..fields import Int, Long
+from ..wire.fields import Int, Long
 from .bean import Bean, bean
 from .client import MessageModel, subscription_members
 from .reading import null_body, null_list

@@ -6,7 +6,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator.operations import QueueMapping, QueuePart
 
-from ..fields import Int, Long
+from ..wire.fields import Int, Long
 from .bean import Bean, bean
 from .reading import null_body
 from .writing import number_map

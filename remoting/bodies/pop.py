@@ -3,11 +3,11 @@
 from base64 import b64decode
 from binascii import Error as Base64Error
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import BatchAck
 
-from ..fields import Int, Long, wire
+from ..wire.fields import Int, Long, wire
 from .bean import Bean, bean
 
 

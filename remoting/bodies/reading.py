@@ -5,10 +5,10 @@ import re
 from typing import Any
 
 import orjson
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 
-from .. import json_bounds, json_numbers, lenient_json
+from ..wire import json_bounds, json_numbers, lenient_json
 
 SYNTAX_ERROR = (
     "com.alibaba.fastjson.JSONException: syntax error, expect {, actual error, pos 0, fastjson-version 1.2.83"

@@ -4,7 +4,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator.operations import FollowerState, HaStatusResult
 
-from ..call import RemotingCall
+from ..request.call import RemotingCall
 from .writing import dumps
 
 _MASTER_ID = 0

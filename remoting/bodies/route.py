@@ -8,7 +8,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator.operations import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
 
-from ..call import RemotingCall
+from ..request.call import RemotingCall
 from . import mapping
 from .writing import dumps, number_map
 

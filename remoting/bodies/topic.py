@@ -6,11 +6,11 @@ Source: TopicConfig, TopicConfigAndMappingSerializeWrapper, TopicStatsTable (5.3
 from dataclasses import field
 from typing import Annotated, Any, Literal
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import CreateTopic, MessageQueue, TopicConfig, TopicsResult, TopicStatsResult
 
-from ..fields import Int
+from ..wire.fields import Int
 from . import mapping
 from .bean import Bean, bean
 from .reading import null_body, null_list

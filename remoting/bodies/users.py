@@ -3,8 +3,8 @@
 from dataclasses import field
 from typing import Any
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import PolicyEntry, PolicyInfo, UserInfo
 
 from .bean import Bean, bean

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from ssl import SSLContext
 from time import monotonic
 
-from .. import frame
-from ..command import ONEWAY, RESPONSE, VERSION_5_3_3, RemotingCommand
-from ..header import Header
+from ..wire import frame
+from ..wire.command import ONEWAY, RESPONSE, VERSION_5_3_3, RemotingCommand
+from ..wire.ext_fields import Header
 from .closing import Closing
 from .signing import Credentials, sign
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from struct import Struct
 
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
 
-from ..inflate import inflate
+from ..wire.inflate import inflate
 
 _SIZE = Struct(">i")
 _BATCH_HEAD = Struct(">iiiii")

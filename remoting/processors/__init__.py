@@ -6,7 +6,7 @@ responses. It must not contain rules about what happens to a message: those belo
 
 from collections.abc import Mapping
 
-from ..table import Processor, join
+from ..request.request_table import Processor, join
 from . import client, group, name_server, offset, pop, pull, send, timer, tools, topic, transaction, user, view
 
 PROCESSORS: Mapping[int, Processor] = join(

@@ -5,7 +5,7 @@ Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AllProducersResult,
     CheckClientConfig,
@@ -30,14 +30,14 @@ from rocketmq_testkit.emulator.operations import (
     UnregisterClient,
 )
 
-from ..answer import NOT_SET
 from ..bodies import client
 from ..bodies.client import CheckClientBody, HeartbeatBody, LockBody, SubscriptionBody, UnlockBody
 from ..bodies.writing import dumps, message_queue
-from ..call import RemotingCall
-from ..header import Header, Int, header, wire
-from ..request_code import RequestCode
-from ..table import BodyOf, NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import BodyOf, NoHeader, RequestTable, Role
+from ..wire.answer_frame import NOT_SET
+from ..wire.ext_fields import Header, Int, header, wire
 
 TABLE = RequestTable(Role.BROKER)
 

@@ -34,10 +34,10 @@ from rocketmq_testkit.emulator.operations import (
 from ..bodies import group, route
 from ..bodies.group import AssignmentBody, GroupConfigBody, GroupListBody, RequestModeBody
 from ..bodies.writing import dumps
-from ..call import RemotingCall
-from ..header import Header, header
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..wire.ext_fields import Header, header
 
 TABLE = RequestTable(Role.BROKER)
 

@@ -2,8 +2,8 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     ClusterInfoResult,
     DeleteKvConfig,
@@ -25,16 +25,16 @@ from rocketmq_testkit.emulator.operations import (
     TopicListResult,
     UpdateNamesrvConfig,
 )
-from rocketmq_testkit.emulator.topics import HAS_UNIT_SUBSCRIBERS, UNIT
+from rocketmq_testkit.emulator.topic.topic_table import HAS_UNIT_SUBSCRIBERS, UNIT
 
 from ..bodies import route
 from ..bodies.properties_text import read_properties
 from ..bodies.writing import dumps
-from ..call import RemotingCall
-from ..command import VERSION_STRICT_ROUTE_JSON
-from ..header import Header, header
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..wire.command import VERSION_STRICT_ROUTE_JSON
+from ..wire.ext_fields import Header, header
 
 TABLE = RequestTable(Role.NAME_SERVER)
 

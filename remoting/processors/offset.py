@@ -2,7 +2,7 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations import (
     AllOffsetsResult,
     CloneGroupOffset,
@@ -23,12 +23,12 @@ from rocketmq_testkit.emulator.operations import (
     UpdateConsumerOffset,
 )
 
-from ..answer import NOT_SET
 from ..bodies.writing import dumps, number_map, queue_map
-from ..call import RemotingCall
-from ..header import Header, Int, Long, header
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..wire.answer_frame import NOT_SET
+from ..wire.ext_fields import Header, Int, Long, header
 
 TABLE = RequestTable(Role.BROKER)
 

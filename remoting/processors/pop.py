@@ -6,8 +6,8 @@ PeekMessageProcessor, PollingInfoProcessor (5.3.3). Absent numbers count as 0 wh
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     AckMessage,
     BatchAckMessage,
@@ -24,12 +24,12 @@ from rocketmq_testkit.emulator.operations import (
     RollBackPops,
 )
 
-from ..answer import NOT_SET, found_answer
 from ..bodies.pop import BatchAckBody
-from ..call import RemotingCall
-from ..header import Header, Int, Long, header
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..wire.answer_frame import NOT_SET, found_answer
+from ..wire.ext_fields import Header, Int, Long, header
 
 TABLE = RequestTable(Role.BROKER)
 

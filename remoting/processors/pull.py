@@ -2,18 +2,18 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config.keys import camel_case
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message.record_run import joined
 from rocketmq_testkit.emulator.operations import PullMessage, PullResult, SendMessageBack
-from rocketmq_testkit.emulator.record_run import joined
 
-from ..answer import found_answer
-from ..call import RemotingCall
-from ..command import VERSION_SEND_BACK_MAX_RECONSUME
-from ..header import Header, Int, Long, header
-from ..request_code import RequestCode
-from ..table import RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import RequestTable, Role
+from ..wire.answer_frame import found_answer
+from ..wire.command import VERSION_SEND_BACK_MAX_RECONSUME
+from ..wire.ext_fields import Header, Int, Long, header
 
 TABLE = RequestTable(Role.BROKER)
 

@@ -7,10 +7,10 @@ Source: SendMessageProcessor, ReplyMessageProcessor, RecallMessageProcessor (5.3
 
 from functools import lru_cache
 
-from rocketmq_testkit.emulator import properties
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message import properties
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.emulator.operations import (
     RecallMessage,
     RecallResult,
@@ -20,11 +20,11 @@ from rocketmq_testkit.emulator.operations import (
     WholeBatchSendResult,
 )
 
-from ..answer import HEAD, NOT_SET, TAIL, quoted
-from ..call import RemotingCall
-from ..header import Header, Int, Long, header, wire
-from ..request_code import RequestCode
-from ..table import RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import RequestTable, Role
+from ..wire.answer_frame import HEAD, NOT_SET, TAIL, quoted
+from ..wire.ext_fields import Header, Int, Long, header, wire
 
 TABLE = RequestTable(Role.BROKER)
 

@@ -14,9 +14,9 @@ from rocketmq_testkit.emulator.operations import (
 )
 
 from ..bodies.writing import data_version, dumps, number_map
-from ..call import RemotingCall
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
 
 TABLE = RequestTable(Role.BROKER)
 

@@ -5,8 +5,8 @@ Source: AdminBrokerProcessor (5.3.3).
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     BrokerConsumeStatsResult,
     BrokerStatsResult,
@@ -27,14 +27,14 @@ from rocketmq_testkit.emulator.operations import (
     ViewBrokerStats,
 )
 
-from ..answer import NOT_SET
 from ..bodies import tools
 from ..bodies.properties_text import read_properties
 from ..bodies.writing import dumps
-from ..call import RemotingCall
-from ..header import Header, header, wire
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..wire.answer_frame import NOT_SET
+from ..wire.ext_fields import Header, header, wire
 
 TABLE = RequestTable(Role.BROKER)
 CHECK_IN_PROGRESS = 2

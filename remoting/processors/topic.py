@@ -4,8 +4,8 @@
 
 from dataclasses import replace
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     CreateStaticTopic,
     CreateTopic,
@@ -23,15 +23,15 @@ from rocketmq_testkit.emulator.operations import (
     TopicStatsResult,
 )
 
-from ..answer import NOT_SET
 from ..bodies import mapping, route, topic
 from ..bodies.mapping import MappingBody
 from ..bodies.topic import TopicListBody
 from ..bodies.writing import dumps
-from ..call import RemotingCall
-from ..header import Header, Int, header, required
-from ..request_code import RequestCode
-from ..table import BodyOf, NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import BodyOf, NoHeader, RequestTable, Role
+from ..wire.answer_frame import NOT_SET
+from ..wire.ext_fields import Header, Int, header, required
 
 TABLE = RequestTable(Role.BROKER)
 

@@ -2,15 +2,15 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import Done, EndTransaction, ResumeCheckHalfMessage
 
-from ..answer import NOT_SET
-from ..call import RemotingCall
-from ..header import Header, Int, Long, header
-from ..request_code import RequestCode
-from ..table import RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import RequestTable, Role
+from ..wire.answer_frame import NOT_SET
+from ..wire.ext_fields import Header, Int, Long, header
 
 TABLE = RequestTable(Role.BROKER)
 

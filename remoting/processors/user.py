@@ -20,13 +20,13 @@ from rocketmq_testkit.emulator.operations import (
     UsersResult,
 )
 
-from ..answer import NOT_SET
 from ..bodies import users
 from ..bodies.users import AclBody, UserBody
-from ..call import RemotingCall
-from ..header import Header, header, wire
-from ..request_code import RequestCode
-from ..table import BodyOf, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import BodyOf, RequestTable, Role
+from ..wire.answer_frame import NOT_SET
+from ..wire.ext_fields import Header, header, wire
 
 TABLE = RequestTable(Role.BROKER)
 

@@ -7,8 +7,8 @@ Source: QueryMessageProcessor, AdminBrokerProcessor (5.3.3).
 
 from typing import Any
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     CleanExpiredConsumeQueue,
     DeleteExpiredCommitLog,
@@ -27,14 +27,14 @@ from rocketmq_testkit.emulator.operations import (
     ViewMessage,
 )
 
-from ..answer import NOT_SET
 from ..bodies import replication
 from ..bodies.properties_text import read_properties
 from ..bodies.writing import data_version, dumps
-from ..call import RemotingCall
-from ..header import Header, Int, Long, header, wire
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..wire.answer_frame import NOT_SET
+from ..wire.ext_fields import Header, Int, Long, header, wire
 
 TABLE = RequestTable(Role.BROKER)
 

@@ -1,7 +1,7 @@
 """Mutants that people name in files: equivalent mutants, and the fixed sample of the build server.
 
 [[equivalent]]               # tests/mutants/equivalent.toml
-file = "emulator/pull.py"
+file = "emulator/pull/pull_service.py"
 scope = "PullHold.hold"      # the class and the function around it
 old = "a >= b"               # as the report shows it
 new = "(a > b)"

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rocketmq_testkit.fixtures.command_line import Parser, UsageError, value_of, whole_number
-from rocketmq_testkit.fixtures.option_forms import choice, whole
+from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
+from rocketmq_testkit.fixtures.values.value_forms import choice, whole
 
 from ..errors import INSTALL_SPARK
 from .events import JournalError, write_lines

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rocketmq_testkit.emulator import names
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator.sql_filter import compile_sql
+from rocketmq_testkit.emulator.filter.sql_filter import compile_sql
+from rocketmq_testkit.emulator.message import names
+from rocketmq_testkit.emulator.message import properties as props
 
 from .events import Event, Kind, wanted_tags
 

@@ -10,9 +10,9 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.command_options import TOKEN_VARIABLE
 from rocketmq_testkit.fixtures.control import json_form
-from rocketmq_testkit.fixtures.host import Host
+from rocketmq_testkit.fixtures.host.host import Host
+from rocketmq_testkit.fixtures.options.command_options import TOKEN_VARIABLE
 
 from .events import Event, JournalError
 from .retelling import retell

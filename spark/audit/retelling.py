@@ -12,10 +12,10 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from rocketmq_testkit.emulator import names
-from rocketmq_testkit.emulator import properties as props
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.delay import parse_delay_levels
+from rocketmq_testkit.emulator.message import names
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 
 from .events import Event, JournalError, Kind
 from .interests import COMMITS_OFFSET, Line, Named, Place, interests

@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Self
 
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 SECONDS = 30.0
 

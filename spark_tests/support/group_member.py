@@ -6,11 +6,11 @@ from types import TracebackType
 from typing import Self
 
 from real_broker import RealBroker
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 SECONDS = 30.0
 _SUBSCRIPTION_IN_REQUEST = 4

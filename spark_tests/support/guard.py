@@ -5,10 +5,10 @@ from base64 import b64encode
 from collections.abc import Mapping
 
 from gateway import Gateway, handed_on
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 
 class Guard(Gateway):

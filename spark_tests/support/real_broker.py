@@ -16,13 +16,13 @@ import pytest
 from pyspark_rocketmq.cluster import Cluster
 from pyspark_rocketmq.options import source_options
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.fixtures.messages import Message, from_record
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.fixtures.inspect.messages import Message, from_record
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.client.messages import split_records
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 SECONDS = 30.0
 """Timeout for effects that an emulator shows before its response, and a real broker later."""

@@ -4,7 +4,7 @@ import pytest
 from entrance import BrokerEntrance, Entrance, handles
 from entrance_grpc import GrpcEntrance
 from entrances import ALL, BROKER, through
-from rocketmq_testkit.emulator.chance import Chance
+from rocketmq_testkit.emulator.kernel.random_streams import Chance
 from rocketmq_testkit.emulator.operations import DeleteGroup, ResetOffset
 
 RETRY, DEAD = "%RETRY%G_T", "%DLQ%G"

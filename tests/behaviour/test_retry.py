@@ -6,8 +6,8 @@ import pytest
 from entrance import BrokerEntrance, Entrance
 from entrance_grpc import GrpcEntrance
 from entrances import ALL, BROKER, through
+from rocketmq_testkit.emulator.message.stored_record import offset_message_id
 from rocketmq_testkit.emulator.operations import RetryPolicy
-from rocketmq_testkit.emulator.record import offset_message_id
 
 RETRY, DLQ, SCHEDULE, COPIES = "%RETRY%G", "%DLQ%G", "SCHEDULE_TOPIC_XXXX", "%RETRY%G_T"
 WAITS_S = [10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]

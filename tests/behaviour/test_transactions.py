@@ -6,7 +6,7 @@ import pytest
 from entrance import START_MS, Answer, BrokerEntrance, Entrance, Sent, Waiting
 from entrances import ALL, BROKER, through
 from grpc_texts import PROXY_EXCEPTION
-from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.emulator.message.stored_record import decode
 
 HALF, OPS, GIVEN_UP = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12

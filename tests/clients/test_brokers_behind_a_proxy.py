@@ -9,7 +9,7 @@ from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Driv
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 SDKS = ("java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust")
 RENEWERS = tuple(sdk for sdk in SDKS if sdk != "rust")

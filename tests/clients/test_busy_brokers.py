@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, start
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.request_pools import Form
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.overload.request_pools import Form
 from rocketmq_testkit.fixtures import Emulator
 from sdks import JAVA_REMOTING
 

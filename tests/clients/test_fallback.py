@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
-from rocketmq_testkit.emulator.names import retry_topic
+from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.emulator.operations import SendMessage, SendMessageBack
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
-from rocketmq_testkit.remoting.frame import FrameSplitter, decode, encode, join
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
+from rocketmq_testkit.remoting.wire.frame import FrameSplitter, decode, encode, join
 from sdks import JAVA_REMOTING
 
 RELAYED = "127.0.0.2"

@@ -9,7 +9,7 @@ from rocketmq_testkit.conformance.drivers.process import Driver, body
 from rocketmq_testkit.conformance.settings import KEEPING
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 
 class Server(Protocol):

@@ -5,7 +5,7 @@ from pathlib import Path
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting.lenient_json import loads
+from rocketmq_testkit.remoting.wire.lenient_json import loads
 
 SECONDS = 60.0
 

@@ -19,7 +19,7 @@ from rocketmq_testkit.conformance.targets.choose import target as choose
 from rocketmq_testkit.conformance.targets.target import Place, TargetError
 from rocketmq_testkit.conformance.truth import Truth
 from rocketmq_testkit.conformance.worlds.remoting import Remoting
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 FEW = "limits.names_of_topics_have_few_characters or pop.a_popped_message_is_hidden"
 QUICK = "errors. or tag. or sql_logic or sql_numbers or sql_texts or sql_grammar"

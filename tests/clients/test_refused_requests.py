@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
-from rocketmq_testkit.emulator.journal import Entry
-from rocketmq_testkit.emulator.raw_request import RawRequest, Rejection
+from rocketmq_testkit.emulator.gate.journal import Entry
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.fixtures import Emulator
 
 _SEND = """

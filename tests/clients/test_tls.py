@@ -7,7 +7,7 @@ import pytest
 from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.host import Host
+from rocketmq_testkit.fixtures.host.host import Host
 
 TRUSTING = ("java-grpc", "go-grpc", "java-remoting", "java-remoting-4.9")
 """SDKs that accept any certificate."""

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, Fields, body, start
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC, retry_topic
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC, retry_topic
 from rocketmq_testkit.emulator.operations import PopMessage, PullMessage, SendMessage
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 REMOTING = ("java-remoting", "go-remoting")
 GRPC = ("java-grpc", "go-grpc", "python", "node", "rust")

@@ -19,7 +19,7 @@ from rocketmq_testkit.conformance.truth import Truth
 from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 
 @pytest.fixture

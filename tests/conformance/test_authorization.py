@@ -16,10 +16,10 @@ from rocketmq_testkit.conformance.worlds.authorization import authorization
 from rocketmq_testkit.conformance.worlds.grpc import Grpc
 from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.client import Credentials, signature
-from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 
 def test_the_signature_is_over_date_and_time() -> None:

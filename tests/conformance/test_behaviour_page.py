@@ -94,10 +94,10 @@ def test_a_forge_can_show_it() -> None:
 @pytest.mark.parametrize(
     ("noun", "files"),
     [
-        ("pop", ["tests/behaviour/test_pop.py", "tests/emulator/test_pop.py"]),
+        ("pop", ["tests/behaviour/test_pop.py", "tests/emulator/pop/test_pop.py"]),
         (
             "pop_buffer",
-            ["tests/behaviour/test_pop.py", "tests/emulator/test_pop.py", "tests/emulator/test_pop_buffer.py"],
+            ["tests/behaviour/test_pop.py", "tests/emulator/pop/test_pop.py", "tests/emulator/pop/test_pop_buffer.py"],
         ),
         ("grpc_ack", ["tests/grpc_v2/test_ack.py"]),
         ("long_poll", ["tests/behaviour/test_long_polling.py"]),
@@ -114,8 +114,8 @@ def test_tests_belong_to_a_noun_by_their_names(noun: str, files: list[str]) -> N
         "tests/behaviour/test_long_polling.py",
         "tests/behaviour/test_pop.py",
         "tests/clients/test_pop.py",
-        "tests/emulator/test_pop.py",
-        "tests/emulator/test_pop_buffer.py",
+        "tests/emulator/pop/test_pop.py",
+        "tests/emulator/pop/test_pop_buffer.py",
         "tests/grpc_v2/test_ack.py",
         "tests/remoting/test_ack.py",
     ]

@@ -16,15 +16,15 @@ from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.conformance.worlds.grpc import Grpc
 from rocketmq_testkit.conformance.worlds.grpc_answer import Received
 from rocketmq_testkit.conformance.worlds.remoting import Remoting
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.journal import Entry
+from rocketmq_testkit.emulator.gate.journal import Entry
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import Operation
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto.service_pb2 import TelemetryCommand
+from rocketmq_testkit.grpc_v2.rules.status import code_name
 from rocketmq_testkit.grpc_v2.services import RPCS
-from rocketmq_testkit.grpc_v2.status import code_name
-from rocketmq_testkit.remoting.coverage import served_codes
+from rocketmq_testkit.remoting.request_code_page import served_codes
 
 JOBS = 3
 Pairs = set[tuple[str, str]]

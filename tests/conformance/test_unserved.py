@@ -4,9 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 from rocketmq_testkit.conformance.unserved import UNCOMPARED, UNSERVED, rows
-from rocketmq_testkit.remoting.coverage import served_codes
-from rocketmq_testkit.remoting.push import PUSHED
-from rocketmq_testkit.remoting.request_code import HANDLED_ELSEWHERE, RequestCode
+from rocketmq_testkit.remoting.request.broker_requests import PUSHED
+from rocketmq_testkit.remoting.request.request_code import HANDLED_ELSEWHERE, RequestCode
+from rocketmq_testkit.remoting.request_code_page import served_codes
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 

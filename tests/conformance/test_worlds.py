@@ -8,8 +8,8 @@ from rocketmq_testkit.conformance.targets.address import AddressPlace
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.conformance.targets.target import Access, TargetError
 from rocketmq_testkit.conformance.worlds.remoting import Remoting
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 
 def _answer_once(server: socket.socket, body: bytes) -> None:

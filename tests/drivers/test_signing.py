@@ -14,11 +14,11 @@ import pytest
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.process import Addresses, start
 from rocketmq_testkit.conformance.worlds.authorization import authorization
-from rocketmq_testkit.fixtures.certificates import Authority
-from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.fixtures.network.certificates import Authority
 from rocketmq_testkit.remoting.client import Credentials, signature
-from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 KEYS = Credentials("own-key", "own-secret")
 SECONDS = 20.0

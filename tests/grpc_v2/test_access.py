@@ -5,11 +5,11 @@ from collections.abc import Iterable
 import pytest
 from google.protobuf.message import Message
 from grpc_world import a_change, a_forward, a_message, a_receive, a_send, an_ack, publishing, subscribing
-from rocketmq_testkit.emulator.access import AccessDenied, Signed
-from rocketmq_testkit.grpc_v2.access import _NEEDS, _signed
+from rocketmq_testkit.emulator.auth.authentication import AccessDenied, Signed
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.status import Refusal
+from rocketmq_testkit.grpc_v2.proxy.authorization import _NEEDS, _signed
+from rocketmq_testkit.grpc_v2.rules.status import Refusal
 
 TOPIC, GROUP, RETRY = pb.Resource(name="T"), pb.Resource(name="G"), pb.Resource(name="%RETRY%G")
 CONSUMPTION = ["Group:G: Sub", "Topic:T: Sub"]

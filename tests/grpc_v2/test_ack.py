@@ -6,7 +6,7 @@ Handles are valid, invalid, old or forged.
 import pytest
 from grpc_texts import EXPIRED, PROXY_EXCEPTION, short_handle
 from grpc_world import START_MS, Client, GrpcWorld, a_change, a_forward, a_message, a_receive, a_send, an_ack
-from rocketmq_testkit.grpc_v2.receipt import ReceiptHandle
+from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle
 
 NOT_A_NUMBER = (
     'For input string: "{}". NumberFormatException.'

@@ -3,14 +3,9 @@
 import pytest
 from grpc_texts import PROXY_EXCEPTION
 from grpc_world import START_MS, Client, GrpcWorld, Received, a_change, a_forward, a_receive, an_ack, subscribing
-from rocketmq_testkit.emulator.operations import (
-    ChangeInvisibleTime,
-    DeleteTopic,
-    GroupConfig,
-    RetryPolicy,
-)
+from rocketmq_testkit.emulator.operations import ChangeInvisibleTime, DeleteTopic, GroupConfig, RetryPolicy
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.renewal import retry_delay_ms
+from rocketmq_testkit.grpc_v2.proxy.auto_renewal import retry_delay_ms
 
 MINUTE, HOUR = 60_000, 3_600_000
 REVIVED = 5_000

@@ -7,9 +7,9 @@ from pathlib import Path
 import grpc_tools
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
-from rocketmq_testkit.grpc_v2.coverage import page
-from rocketmq_testkit.grpc_v2.method_table import Rpc
 from rocketmq_testkit.grpc_v2.proto import admin_pb2, definition_pb2, service_pb2
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
+from rocketmq_testkit.grpc_v2.rpc_page import page
 from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.grpc_v2.transport import MethodKind
 
@@ -19,7 +19,7 @@ DOCS, PROTO = ROOT / "docs", ROOT / "grpc_v2" / "proto"
 
 
 def test_the_page_is_made_from_the_table() -> None:
-    """docs/rpcs.md equals the output of `python -m rocketmq_testkit.grpc_v2.coverage`."""
+    """docs/rpcs.md equals the output of `python -m rocketmq_testkit.grpc_v2.rpc_page`."""
     assert (DOCS / "rpcs.md").read_text() == page()
 
 

@@ -8,9 +8,9 @@ from garbage import ROUNDS, cyclic_garbage
 from google.protobuf.message import Message
 from grpc_world import GrpcWorld, a_change, a_message, a_receive, a_send, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.grpc_v2.method_table import SERVICE
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import SERVICE
 
 from tests.transport.wire import Peer
 

@@ -6,7 +6,7 @@ import pytest
 from grpc_world import GrpcWorld, Received, a_receive, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.operations import PollingInfo, PollingInfoResult
-from rocketmq_testkit.grpc_v2.receive_metrics import ReceiveMetrics
+from rocketmq_testkit.grpc_v2.proxy.receive_metrics import ReceiveMetrics
 
 
 def notifying(threshold: int = 100, *brokers: BrokerConfig, **emulation: bool) -> GrpcWorld:

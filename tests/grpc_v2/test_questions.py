@@ -3,9 +3,9 @@
 import orjson
 import pytest
 from grpc_world import GrpcWorld, Stream, subscribing
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     ClientAnswer,
     ConsumeMessageDirectly,

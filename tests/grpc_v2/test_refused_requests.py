@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 import pytest
 from google.protobuf.message import Message
 from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, publishing, subscribing
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.journal import Entry
-from rocketmq_testkit.emulator.raw_request import RawRequest, Rejection
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
-from rocketmq_testkit.grpc_v2.method_table import Rpc
+from rocketmq_testkit.emulator.gate.journal import Entry
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.pools import Pool
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
 from rocketmq_testkit.grpc_v2.services import RPCS
 
 _NAMED = [rpc for rpc in RPCS if not rpc.anonymous]

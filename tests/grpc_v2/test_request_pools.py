@@ -6,7 +6,7 @@ import pytest
 from grpc_world import Client, GrpcWorld, MemoryCall, a_message, a_receive, a_send
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
 from rocketmq_testkit.emulator.operations import UpdateBrokerConfig
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.pools import Pool
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv

@@ -5,10 +5,10 @@ from grpc_texts import no_route
 from grpc_world import GrpcWorld
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.operations import DeleteTopic, DeleteTopicInNamesrv, TopicConfig
-from rocketmq_testkit.grpc_v2.calls import ServerCall
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.routes import Routes
+from rocketmq_testkit.grpc_v2.proxy.routes import Routes
+from rocketmq_testkit.grpc_v2.proxy.rpc_call import ServerCall
 from rocketmq_testkit.grpc_v2.services.route import queue_permissions
 
 R, W, RW, NONE = pb.READ, pb.WRITE, pb.READ_WRITE, pb.NONE

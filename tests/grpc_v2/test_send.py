@@ -6,12 +6,12 @@ import pytest
 from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION, type_conflict
 from grpc_world import START_MS, GrpcWorld, a_message, a_receive, a_send
 from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.message.properties import string_hash
+from rocketmq_testkit.emulator.message.stored_record import Record, decode
 from rocketmq_testkit.emulator.operations import PullMessage, PullResult
-from rocketmq_testkit.emulator.properties import string_hash
-from rocketmq_testkit.emulator.record import Record, decode
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
-from rocketmq_testkit.grpc_v2.routes import consistent_hash
+from rocketmq_testkit.grpc_v2.proxy.routes import consistent_hash
 
 DAY_MS = 86_400_000
 ID = "0102FC0000000139B80B12FD7F00000001"

@@ -8,10 +8,10 @@ from grpc_world import GrpcWorld, Stream, a_receive, publishing, subscribing
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations import RetryPolicy
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
+from rocketmq_testkit.grpc_v2.messaging_service import messaging_methods
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.server import messaging_methods
 
 FAILED = "process client telemetryCommand failed. "
 LEVELS_S = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]

@@ -15,15 +15,15 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.request_size import FIELDS_MAX, count_fields, decoder
-from rocketmq_testkit.grpc_v2.transport.messages import MessageReader
-from rocketmq_testkit.grpc_v2.transport.status import StatusError
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting import inflate as inflating
-from rocketmq_testkit.remoting.errors import ProtocolError
-from rocketmq_testkit.remoting.inflate import TooLargeError, inflate
-from rocketmq_testkit.remoting.json_bounds import ASCII_BYTES_MAX, MARKS_MAX, OTHER_BYTES_MAX
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.grpc_v2.rules.request_size import FIELDS_MAX, count_fields, decoder
+from rocketmq_testkit.grpc_v2.transport.grpc.messages import MessageReader
+from rocketmq_testkit.grpc_v2.transport.grpc.status import StatusError
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire import inflate as inflating
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
+from rocketmq_testkit.remoting.wire.inflate import TooLargeError, inflate
+from rocketmq_testkit.remoting.wire.json_bounds import ASCII_BYTES_MAX, MARKS_MAX, OTHER_BYTES_MAX
 
 LIMIT = 4 * frame.MAX_FRAME_BYTES
 FRAME = frame.MAX_FRAME_BYTES - 64

@@ -16,41 +16,42 @@ from operation_counts import operations
 from pyspark_rocketmq.option import read_options
 from pyspark_rocketmq.options import SinkOptions, SourceOptions
 from pyspark_rocketmq.schema import parse as parse_columns
-from rocketmq_testkit.emulator import names, properties, store
-from rocketmq_testkit.emulator.batch import are_usual, split_batch
-from rocketmq_testkit.emulator.check_point import Ack, CheckPoint
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.auth.policies import Resource
 from rocketmq_testkit.emulator.config import BrokerConfig, parse_properties
 from rocketmq_testkit.emulator.config.keys import unknown_key
-from rocketmq_testkit.emulator.delay import parse_delay_levels
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.filters import build_subscription
-from rocketmq_testkit.emulator.java_numbers import parse_double, parse_integer, parse_long
-from rocketmq_testkit.emulator.recall import RecallHandle
-from rocketmq_testkit.emulator.receipt import parse_extra_info, parse_for_record
-from rocketmq_testkit.emulator.rights import Resource
-from rocketmq_testkit.emulator.sql_filter import SqlExpression
-from rocketmq_testkit.fixtures.addresses import split_host_port
+from rocketmq_testkit.emulator.filter.message_filter import build_subscription
+from rocketmq_testkit.emulator.filter.sql_filter import SqlExpression
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.java_numbers import parse_double, parse_integer, parse_long
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message import names, properties
+from rocketmq_testkit.emulator.message.batch import are_usual, split_batch
+from rocketmq_testkit.emulator.message.receipt import parse_extra_info, parse_for_record
+from rocketmq_testkit.emulator.pop.check_point import Ack, CheckPoint
+from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
+from rocketmq_testkit.emulator.schedule.recall_service import RecallHandle
+from rocketmq_testkit.emulator.store import message_store as store
 from rocketmq_testkit.fixtures.control.checks import _object as json_object
-from rocketmq_testkit.fixtures.durations import milliseconds
-from rocketmq_testkit.fixtures.options import TopicOption
-from rocketmq_testkit.grpc_v2.delays import delays_ms, times_ms
+from rocketmq_testkit.fixtures.network.addresses import split_host_port
+from rocketmq_testkit.fixtures.options.options import TopicOption
+from rocketmq_testkit.fixtures.values.durations import milliseconds
+from rocketmq_testkit.grpc_v2.config.duration_lists import delays_ms, times_ms
+from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.proxy_rules import check_group, check_topic
-from rocketmq_testkit.grpc_v2.receipt import ReceiptHandle
-from rocketmq_testkit.grpc_v2.request_size import decoder
-from rocketmq_testkit.grpc_v2.status import thrown_by_broker
-from rocketmq_testkit.grpc_v2.transport.header_decoder import HeaderDecoder
-from rocketmq_testkit.grpc_v2.transport.huffman import decode_huffman
-from rocketmq_testkit.grpc_v2.transport.messages import MessageReader
-from rocketmq_testkit.grpc_v2.transport.metadata import decode_binary, parse_timeout, percent_encode
-from rocketmq_testkit.grpc_v2.transport.request_head import HeadReader
-from rocketmq_testkit.remoting import frame, header_binary, header_json, json_values, lenient_json
+from rocketmq_testkit.grpc_v2.rules.proxy_rules import check_group, check_topic
+from rocketmq_testkit.grpc_v2.rules.request_size import decoder
+from rocketmq_testkit.grpc_v2.rules.status import thrown_by_broker
+from rocketmq_testkit.grpc_v2.transport.grpc.messages import MessageReader
+from rocketmq_testkit.grpc_v2.transport.grpc.metadata import decode_binary, parse_timeout, percent_encode
+from rocketmq_testkit.grpc_v2.transport.http2.header_decoder import HeaderDecoder
+from rocketmq_testkit.grpc_v2.transport.http2.huffman import decode_huffman
+from rocketmq_testkit.grpc_v2.transport.http2.request_head import HeadReader
 from rocketmq_testkit.remoting.bodies import reading
 from rocketmq_testkit.remoting.bodies.client import HeartbeatBody, LockBody
 from rocketmq_testkit.remoting.bodies.properties_text import read_properties
 from rocketmq_testkit.remoting.bodies.topic import attribute_changes
-from rocketmq_testkit.remoting.proxy_protocol import ProxyPrologue
+from rocketmq_testkit.remoting.wire import frame, header_binary, header_json, json_values, lenient_json
+from rocketmq_testkit.remoting.wire.proxy_protocol import ProxyPrologue
 
 FRAGMENTS = [
     *"a09 \n\t/'\"\\,;:.=-+*%|{[(])\x00\x01\x02\u00e4\U0001f600\ud800",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import stages
 from bug_reports import take
-from rocketmq_testkit.emulator import bugs
+from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 
 ROOT = Path(__file__).parents[2]
 SUITE = """

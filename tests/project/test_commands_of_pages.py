@@ -15,7 +15,7 @@ import pytest
 from pyspark_rocketmq import replay_command
 from pyspark_rocketmq.audit import command as audit_command
 from rocketmq_testkit.conformance import command as conformance_command
-from rocketmq_testkit.fixtures import command_options
+from rocketmq_testkit.fixtures.options import command_options
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(

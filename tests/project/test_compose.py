@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.command_options import (
+from rocketmq_testkit.fixtures.options.command_options import (
     BROKER_PORT,
     CONTROL_PORT,
     GRPC_PORT,

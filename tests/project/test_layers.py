@@ -25,15 +25,15 @@ NOT_IN_THE_ENGINE |= {"concurrent", "multiprocessing", "queue", "subprocess", "t
 """Modules with another clock, random source or thread than those that are injected into the engine."""
 TWISTED = frozenset(
     {
-        "remoting/server.py",
-        "grpc_v2/transport/protocol.py",
+        "remoting/server/twisted_server.py",
+        "grpc_v2/transport/twisted_server.py",
         "fixtures/control/http.py",
-        "fixtures/eager_transport.py",
-        "fixtures/event_loop.py",
-        "fixtures/grpc_server.py",
-        "fixtures/servers.py",
-        "fixtures/tls.py",
-        "fixtures/tls_connection.py",
+        "fixtures/network/eager_transport.py",
+        "fixtures/host/event_loop.py",
+        "fixtures/host/grpc_server.py",
+        "fixtures/host/servers.py",
+        "fixtures/network/tls_by_first_byte.py",
+        "fixtures/network/tls_connection.py",
     }
 )
 """The files that own connections. All other code is independent of the networking library."""
@@ -134,14 +134,14 @@ def test_the_package_keeps_its_layers() -> None:
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("emulator/x.py", "from rocketmq_testkit.remoting.frame import Frame"),
+        ("emulator/x.py", "from rocketmq_testkit.remoting.wire.frame import Frame"),
         ("emulator/x.py", "import orjson"),
         ("emulator/x.py", "import time"),
         ("emulator/x.py", "def f():\n    from random import random"),
         ("remoting/x.py", "from rocketmq_testkit.grpc_v2 import server"),
         ("remoting/x.py", "from rocketmq_testkit import fixtures"),
         ("remoting/bodies/x.py", "from ...fixtures import Emulator"),
-        ("remoting/x.py", "from rocketmq_testkit.remoting.frame import Frame"),
+        ("remoting/x.py", "from rocketmq_testkit.remoting.wire.frame import Frame"),
         ("remoting/x.py", "from twisted.internet.protocol import Protocol"),
         ("fixtures/x.py", "import emulator.engine"),
         ("grpc_v2/x.py", "from rocketmq_testkit.conformance.drivers import build"),
@@ -160,7 +160,7 @@ def test_a_wrong_import_is_found(file: str, line: str) -> None:
         ("emulator/config/x.py", "from ..errors import EngineError"),
         ("remoting/x.py", "from rocketmq_testkit.emulator.engine import Engine"),
         ("fixtures/x.py", "from rocketmq_testkit.grpc_v2 import server"),
-        ("remoting/server.py", "from twisted.internet.protocol import Protocol"),
+        ("remoting/server/twisted_server.py", "from twisted.internet.protocol import Protocol"),
         ("emulator/x.py", "import json"),
         ("conformance/x.py", "import grpc"),
     ],

@@ -124,7 +124,7 @@ def test_mutants_that_are_alike_have_keys_of_their_own() -> None:
 
 def test_every_mutant_of_the_engine_is_python() -> None:
     """Each file with one mutant compiles, and the key does not depend on the lines before it."""
-    for name in ("emulator/pull_hold.py", "remoting/frame.py", "grpc_v2/receipt.py"):
+    for name in ("emulator/pull/pull_request_hold.py", "remoting/wire/frame.py", "grpc_v2/convert/receipt_handle.py"):
         source = (ROOT / name).read_bytes()
         all_of_them = mutants(name, source)
         assert len(all_of_them) > 20

@@ -6,7 +6,7 @@ from pathlib import Path
 import config_page
 import pages
 import pytest
-from rocketmq_testkit.fixtures.profiles import FAST, PROFILES
+from rocketmq_testkit.fixtures.options.profiles import FAST, PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
 

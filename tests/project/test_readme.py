@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.command_options import emulator_options, parse
+from rocketmq_testkit.fixtures.options.command_options import emulator_options, parse
 from rocketmq_testkit.remoting.client import Credentials, RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (

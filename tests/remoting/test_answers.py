@@ -6,11 +6,11 @@ import pytest
 from remoting_world import NOW, Peer, Port, create, send
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.client import batch_body, decode_messages
-from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 MARKS = {"TRACE_ON": "true", "MSG_REGION": "DefaultRegion"}

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from remoting_world import Peer, Port, RecordingNode
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import Operation, Result
 from rocketmq_testkit.remoting.bodies import client, group, topic
 from rocketmq_testkit.remoting.bodies.client import HeartbeatBody
@@ -14,9 +14,9 @@ from rocketmq_testkit.remoting.bodies.group import GroupConfigBody
 from rocketmq_testkit.remoting.bodies.properties_text import read_properties
 from rocketmq_testkit.remoting.bodies.topic import TopicConfigBody
 from rocketmq_testkit.remoting.bodies.users import AclBody
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.table import Role
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_table import Role
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 FULL_HEARTBEAT: dict[str, Any] = {
     "clientID": "c@1",

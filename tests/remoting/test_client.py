@@ -21,7 +21,7 @@ from rocketmq_testkit.remoting.client import (
 )
 from rocketmq_testkit.remoting.client.messages import split_records
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import json
 import pytest
 from remoting_world import NOW, Peer, Port
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 BROKER = RequestCode.UPDATE_BROKER_CONFIG, RequestCode.GET_BROKER_CONFIG
 NAME_SERVER = RequestCode.UPDATE_NAMESRV_CONFIG, RequestCode.GET_NAMESRV_CONFIG

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from remoting_world import Peer, Port, RecordingNode, create, send
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.effects import CheckTransactionState, NotifyConsumerIdsChanged, PushReplyMessage
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, NotifyConsumerIdsChanged, PushReplyMessage
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import (
     NO_ANSWER,
     ChannelClosed,
@@ -22,16 +22,16 @@ from rocketmq_testkit.emulator.operations import (
     Operation,
     Result,
 )
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.command import ONEWAY, RESPONSE, RemotingCommand
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import (
+from rocketmq_testkit.remoting.request.request_code import (
     BROKER_TO_CLIENT,
     HANDLED_ELSEWHERE,
     NAME_SERVER_ONLY,
     RequestCode,
 )
-from rocketmq_testkit.remoting.table import RequestTable, Role, join
+from rocketmq_testkit.remoting.request.request_table import RequestTable, Role, join
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import ONEWAY, RESPONSE, RemotingCommand
 from stored_bytes import stored_records
 
 DELETING = {RequestCode.DELETE_TOPIC_IN_BROKER}

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from remoting_world import Peer, Port
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 NOW = 1_700_000_000_000
 

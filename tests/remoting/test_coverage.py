@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from rocketmq_testkit.remoting.coverage import page, served_codes
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request_code_page import page, served_codes
 
 PAGE = Path(__file__).parents[2] / "docs" / "request-codes.md"
 
 
 def test_the_page_is_current() -> None:
-    """docs/request-codes.md equals the output of `python -m rocketmq_testkit.remoting.coverage`."""
+    """docs/request-codes.md equals the output of `python -m rocketmq_testkit.remoting.request_code_page`."""
     assert PAGE.read_text() == page()
 
 

@@ -9,8 +9,8 @@ from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.table import Processor
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_table import Processor
 
 BLOCKS_MAX = 3_000_000
 """Maximum number of Python objects that may remain. Without limits there are hundreds of millions."""

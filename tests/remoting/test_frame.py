@@ -6,9 +6,9 @@ from struct import pack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.errors import ProtocolError
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
 
 COMMANDS = [
     RemotingCommand(310, opaque=1, ext_fields={"b": "Tä", "i": "TAGS\x01A\x02"}, body=b"\x00body\xff"),

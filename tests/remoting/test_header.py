@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.remoting.header import Header, Int, Long, header, required, wire
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.wire.ext_fields import Header, Int, Long, header, required, wire
 
 
 @header

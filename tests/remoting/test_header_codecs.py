@@ -5,9 +5,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.remoting import header_binary, header_json
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.errors import ProtocolError
+from rocketmq_testkit.remoting.wire import header_binary, header_json
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
 
 TEXT = st.text(max_size=20)
 NUMBER = st.integers(-(2**31), 2**31 - 1)

@@ -6,12 +6,12 @@ The tables were recorded on 5.3.3: a group, a subscription or a heartbeat was st
 import tracemalloc
 
 import pytest
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.remoting.bodies.client import ConsumerBody, HeartbeatBody, SubscriptionBody, queue_offsets
 from rocketmq_testkit.remoting.bodies.group import GroupConfigBody, RetryPolicyBody
-from rocketmq_testkit.remoting.errors import ProtocolError
-from rocketmq_testkit.remoting.header_json import decode
-from rocketmq_testkit.remoting.json_values import fast_read
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
+from rocketmq_testkit.remoting.wire.header_json import decode
+from rocketmq_testkit.remoting.wire.json_values import fast_read
 
 INTS = {
     "5": 5, "2147483647": 2147483647, "-2147483648": -2147483648, "1.5": 1, "-1.9": -1, "1e3": 1000, "-0": 0,

@@ -6,13 +6,13 @@ import pytest
 from construct import Container
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
-from rocketmq_testkit.remoting import frame, header_binary
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.remoting.client import batch_body
-from rocketmq_testkit.remoting.command import LANGUAGES, RemotingCommand
-from rocketmq_testkit.remoting.layout import BinaryHeader, Frame
-from rocketmq_testkit.remoting.layout_message import (
+from rocketmq_testkit.remoting.wire import frame, header_binary
+from rocketmq_testkit.remoting.wire.command import LANGUAGES, RemotingCommand
+from rocketmq_testkit.remoting.wire.frame_layout import BinaryHeader, Frame
+from rocketmq_testkit.remoting.wire.message_layout import (
     BORN_HOST_V6,
     MAGIC_V1,
     MAGIC_V2,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.remoting import lenient_json
-from rocketmq_testkit.remoting.lenient_json import ObjectMap
+from rocketmq_testkit.remoting.wire import lenient_json
+from rocketmq_testkit.remoting.wire.lenient_json import ObjectMap
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from rocketmq_testkit.emulator.access import AccessDenied
-from rocketmq_testkit.remoting.needs import needs
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.emulator.auth.authentication import AccessDenied
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.required_rights import needs
 
 RETRY = "%RETRY%G"
 Fields = Mapping[str, str]

@@ -5,8 +5,8 @@ from struct import pack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.remoting.errors import ProtocolError
-from rocketmq_testkit.remoting.proxy_protocol import ProxyPrologue
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
+from rocketmq_testkit.remoting.wire.proxy_protocol import ProxyPrologue
 
 FRAME = b"\x00\x00\x01\x07the frame"
 V1 = b"PROXY TCP4 10.9.8.7 10.0.0.1 5555 10911\r\n"

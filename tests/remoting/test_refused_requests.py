@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 from remoting_world import Port
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.journal import Entry
+from rocketmq_testkit.emulator.gate.journal import Entry
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import AckMessage
-from rocketmq_testkit.emulator.raw_request import RawRequest, Rejection
-from rocketmq_testkit.emulator.request_pools import Form
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.command import ONEWAY, RemotingCommand
+from rocketmq_testkit.emulator.overload.request_pools import Form
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import NAME_SERVER_ONLY, RequestCode
-from rocketmq_testkit.remoting.table import Role
+from rocketmq_testkit.remoting.request.request_code import NAME_SERVER_ONLY, RequestCode
+from rocketmq_testkit.remoting.request.request_table import Role
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import ONEWAY, RemotingCommand
 
 _PROVIDER = "org.apache.rocketmq.auth.authentication.provider.LocalAuthenticationMetadataProvider"
 _GUARDED = BrokerConfig(authentication_enabled=True, authentication_metadata_provider=_PROVIDER)

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 from remoting_world import Peer, Port, create, send
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.request_pools import Form, Pool
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.request_pools import pool_of
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.overload.request_pools import Form, Pool
+from rocketmq_testkit.remoting.request.pool_of_code import pool_of
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 NOW = 1_700_000_000_000
 PULL = {

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from remoting_world import Peer, Port, RecordingNode, recorded_requests
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.table import Role
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_table import Role
+from rocketmq_testkit.remoting.wire import frame
 
 REQUESTS = recorded_requests()
 SERVED = [each for each in REQUESTS if each["code"] in PROCESSORS]

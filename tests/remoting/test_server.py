@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.server import IDLE_SECONDS, RemotingServerFactory, RemotingServerProtocol
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.server.twisted_server import IDLE_SECONDS, RemotingServerFactory, RemotingServerProtocol
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from remoting_world import NOW, Peer, Port, send
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting.lenient_json import loads
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.lenient_json import loads
 
 PART = {
     "bname": "broker-a",

@@ -8,7 +8,7 @@ from remoting_world import NOW, Peer, Port, create, send
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.client import batch_body, properties_text
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import observations as obs
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.gate import Outcome
-from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.message.stored_record import decode
 from simulated_client import Client
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from cluster import NAMES
 from kept_messages import KeptMessages
 from observations import Place
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.names import pop_retry_topic
-from rocketmq_testkit.emulator.receipt import Receipt
-from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message.names import pop_retry_topic
+from rocketmq_testkit.emulator.message.receipt import Receipt
+from rocketmq_testkit.emulator.message.stored_record import decode
 from session import START_MS
 from shortening import failure_of, report_of, show
 from simulation import NUMBERS, Action

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import observations as obs
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.effects import CheckTransactionState, Effect
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, Effect
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message.stored_record import Record, decode
 from rocketmq_testkit.emulator.operations import NoAnswer
-from rocketmq_testkit.emulator.record import Record, decode
 from simulated_client import Client
 
 if TYPE_CHECKING:

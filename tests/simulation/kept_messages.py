@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from observations import Place
-from rocketmq_testkit.emulator.broker import Broker
-from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.emulator.cluster.broker import Broker
+from rocketmq_testkit.emulator.message.stored_record import decode
 from stored_messages import Violation
 
 AT_RISK_MS = 10_500

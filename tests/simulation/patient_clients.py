@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from accepted_messages import PAUSE_MS, TRIES, Got
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.broker import Broker
-from rocketmq_testkit.emulator.receipt import Receipt
-from rocketmq_testkit.emulator.record import decode
-from rocketmq_testkit.emulator.request_pools import Pool
+from rocketmq_testkit.emulator.cluster.broker import Broker
+from rocketmq_testkit.emulator.message.receipt import Receipt
+from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.overload.request_pools import Pool
 
 if TYPE_CHECKING:
     from troubled_requests import TroubledRequests

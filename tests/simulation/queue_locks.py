@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import observations as obs
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.gate.gate import Outcome
 from simulated_client import Client
 
 if TYPE_CHECKING:

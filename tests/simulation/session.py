@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 import observations as obs
 from half_messages import half_stored
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.arrival import Arrival
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.filters import build_subscription
-from rocketmq_testkit.emulator.gate import Outcome
-from rocketmq_testkit.emulator.names import HALF_TOPIC
-from rocketmq_testkit.emulator.record import decode
-from rocketmq_testkit.emulator.scheduler import Scheduler
+from rocketmq_testkit.emulator.filter.message_filter import build_subscription
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
+from rocketmq_testkit.emulator.message.names import HALF_TOPIC
+from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.store.arrival_listener import Arrival
 from simulated_call import OnAnswer, SimulatedCall
 from simulated_client import Client, digit, order_counts, receipt
 from snapshots import Snapshots

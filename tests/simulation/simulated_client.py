@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from observations import Handle
-from rocketmq_testkit.emulator.effects import Effect
 from rocketmq_testkit.emulator.engine import DirectChannel
+from rocketmq_testkit.emulator.gate.effects import Effect
 
 
 class ClientChannel(DirectChannel):

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from deleted_files import DeletedFiles, Retention
 from observations import Deleted, Told
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message.stored_record import decode
 from stored_messages import Violation
 
 READS = 4

@@ -3,7 +3,7 @@
 from io import BytesIO
 
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.snapshot import read_snapshot, write_snapshot
+from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, write_snapshot
 
 
 def saved(engine: Engine) -> bytes:

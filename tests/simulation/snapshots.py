@@ -6,8 +6,8 @@ The broker's tables are read directly: requests would give the same and take mos
 from collections.abc import Iterable, Iterator
 
 from observations import Observation, OffsetsSeen, Place, RangesSeen
-from rocketmq_testkit.emulator.broker import Broker
-from rocketmq_testkit.emulator.offsets import Offsets
+from rocketmq_testkit.emulator.cluster.broker import Broker
+from rocketmq_testkit.emulator.group.offset_table import Offsets
 
 
 class Snapshots:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import observations as obs
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Outcome
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.errors import EngineError
 from simulated_client import Client
 
 if TYPE_CHECKING:

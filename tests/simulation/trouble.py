@@ -16,7 +16,7 @@ from accepted_messages import REFUSALS, AcceptedMessages, AllWell, Event, InTrou
 from cluster import NAMES
 from patient_clients import PULLERS, QUEUES, TAKERS, TOPIC, PatientProducer, PatientPuller, PatientTaker
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from session import START_MS

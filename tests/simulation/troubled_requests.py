@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from accepted_messages import Answered, Appeared, Asked, Event
 from patient_clients import FOUND_NOTHING, TOPIC, Answer
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.arrival import Arrival
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Outcome
-from rocketmq_testkit.emulator.record import decode
-from rocketmq_testkit.emulator.request_pools import Pool
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.overload.request_pools import Pool
+from rocketmq_testkit.emulator.store.arrival_listener import Arrival
 
 VERSION = 0
 """Version of the clients."""

@@ -3,11 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Node
+from rocketmq_testkit.emulator.gate.gate import Node
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message.receipt import Receipt, real_topic
+from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations import (
     AckMessage,
     ChangeInvisibleResult,
@@ -26,8 +28,6 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionData,
     TopicConfig,
 )
-from rocketmq_testkit.emulator.receipt import Receipt, real_topic
-from rocketmq_testkit.emulator.record import decode
 
 AnyResult = TypeVar("AnyResult", bound=Result)
 START_MS = 1_700_000_000_000

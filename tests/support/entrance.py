@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Protocol, Self
 
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message.stored_record import Record, decode
 from rocketmq_testkit.emulator.operations import (
     ConsumerListResult,
     CreateGroup,
@@ -30,8 +31,7 @@ from rocketmq_testkit.emulator.operations import (
     UpdateBrokerConfig,
     UpdateNamesrvConfig,
 )
-from rocketmq_testkit.emulator.record import Record, decode
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 
 START_MS = 1_700_000_000_000
 

@@ -14,14 +14,14 @@ from entrance import (
 )
 from rocketmq_testkit.conformance.worlds.handles import handle_fields
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.effects import CheckTransactionState
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Outcome
-from rocketmq_testkit.emulator.receipt import Receipt, real_topic
-from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message.receipt import Receipt, real_topic
+from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.remoting.client import batch_body
-from rocketmq_testkit.remoting.command import VERSION_5_3_3
+from rocketmq_testkit.remoting.wire.command import VERSION_5_3_3
 
 
 class EngineEntrance(BrokerEntrance):

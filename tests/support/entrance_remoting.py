@@ -23,8 +23,8 @@ from entrance_engine import changed_handle, place_of
 from remoting_world import Peer, Port
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.client import ReceivedMessage, batch_body, decode_messages, properties_text
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 _QUEUE_AND_VALUE = re.compile(r"(\{[^{}]*\}):(\{[^{}]*\})")
 

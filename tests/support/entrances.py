@@ -9,7 +9,7 @@ from entrance_engine import EngineEntrance
 from entrance_grpc import GrpcEntrance
 from entrance_remoting import RemotingEntrance
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 
 ALL = ("engine", "remoting", "grpc")
 BROKER = ("engine", "remoting")

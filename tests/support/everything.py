@@ -8,13 +8,13 @@ from typing import Any
 from extremes import exchange, usual_body, usual_ext
 from remoting_world import Port
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.snapshot import read_snapshot, write_snapshot
+from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, write_snapshot
 from rocketmq_testkit.fixtures.control.json_form import entry, jsonable
-from rocketmq_testkit.fixtures.direct import Direct
+from rocketmq_testkit.fixtures.inspect.direct_api import Direct
 from rocketmq_testkit.remoting.bodies.reading import loads
-from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 BODY_MAX = 4 * 1024 * 1024
 READERS = ("GET_", "QUERY_", "VIEW_", "SEARCH_", "AUTH_GET", "AUTH_LIST", "PEEK_", "NOTIFICATION", "POLLING_INFO",

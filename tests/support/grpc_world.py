@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations import (
@@ -17,13 +17,13 @@ from rocketmq_testkit.emulator.operations import (
     SendMessage,
     TopicConfig,
 )
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
-from rocketmq_testkit.grpc_v2.method_table import Rpc
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
+from rocketmq_testkit.grpc_v2.messaging_service import messaging_methods
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.request_pools import FLOW_LIMIT
-from rocketmq_testkit.grpc_v2.routes import Endpoint
-from rocketmq_testkit.grpc_v2.server import messaging_methods
+from rocketmq_testkit.grpc_v2.proxy.request_pools import FLOW_LIMIT
+from rocketmq_testkit.grpc_v2.proxy.routes import Endpoint
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
 from rocketmq_testkit.grpc_v2.services import RPCS
 
 START_MS = 1_700_000_000_000

@@ -3,7 +3,7 @@
 import sys
 
 from engine_world import World, make_world
-from rocketmq_testkit.emulator.chance import Chance
+from rocketmq_testkit.emulator.kernel.random_streams import Chance
 from rocketmq_testkit.emulator.operations import PopResult
 
 

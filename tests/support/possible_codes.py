@@ -13,8 +13,8 @@ from functools import cache
 from types import FunctionType, MethodType
 from typing import Any
 
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import Operation
 
 _PACKAGE = "rocketmq_testkit.emulator"

@@ -12,7 +12,8 @@ from entrance_engine import EngineEntrance
 from entrance_grpc import GrpcEntrance
 from entrance_remoting import OnlyFrame, RemotingEntrance
 from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.effects import (
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.gate.effects import (
     AskConsumerStatus,
     AskRunningInfo,
     AskToConsume,
@@ -21,14 +22,13 @@ from rocketmq_testkit.emulator.effects import (
     Question,
     ResetConsumerOffset,
 )
-from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.record import Record, decode, offset_message_id, pack_host
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message.stored_record import Record, decode, offset_message_id, pack_host
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import decode_messages
-from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 CONSUME, INFO, STATUS, RESET, MEMBERS = "consume", "running info", "status", "reset", "members"
 RESULTS = {

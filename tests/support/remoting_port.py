@@ -8,8 +8,8 @@ from time import time
 from types import TracebackType
 
 from remoting_world import Port
-from rocketmq_testkit.remoting.channel import RemotingChannel
-from rocketmq_testkit.remoting.connection import ServerConnection
+from rocketmq_testkit.remoting.server.server_channel import RemotingChannel
+from rocketmq_testkit.remoting.server.server_connection import ServerConnection
 
 
 class SocketPort:

@@ -5,25 +5,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rocketmq_testkit.emulator.access import Access
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.auth.authentication import Access
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Call, Node
+from rocketmq_testkit.emulator.gate.gate import Call, Node
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations import Operation, Result
-from rocketmq_testkit.emulator.request_pools import RequestPools
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.channel import RemotingChannel
+from rocketmq_testkit.emulator.overload.request_pools import RequestPools
 from rocketmq_testkit.remoting.client import properties_text
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.connection import ServerConnection
-from rocketmq_testkit.remoting.header import Header
 from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.service import BrokerNode, RemotingService
-from rocketmq_testkit.remoting.table import Role
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_table import Role
+from rocketmq_testkit.remoting.server.dispatcher import BrokerNode, RemotingService
+from rocketmq_testkit.remoting.server.server_channel import RemotingChannel
+from rocketmq_testkit.remoting.server.server_connection import ServerConnection
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.ext_fields import Header
 
 RECORDED = Path(__file__).parent.parent / "remoting" / "recorded_requests.jsonl"
 

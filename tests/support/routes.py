@@ -6,7 +6,7 @@ import grpc
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 QUERY_ROUTE = "/apache.rocketmq.v2.MessagingService/QueryRoute"
 

@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rocketmq_testkit.fixtures.advertised import Advertised
-from rocketmq_testkit.fixtures.certificates import Authority
-from rocketmq_testkit.fixtures.event_loop import EventLoop
-from rocketmq_testkit.fixtures.reach import Reach
-from rocketmq_testkit.fixtures.strangers import Door, DoorKeeper, Strangers
-from rocketmq_testkit.fixtures.tls import Contexts, TlsSettings, TwoFacedFactory
-from rocketmq_testkit.fixtures.warnings import Warnings
+from rocketmq_testkit.fixtures.host.event_loop import EventLoop
+from rocketmq_testkit.fixtures.network.advertised import Advertised
+from rocketmq_testkit.fixtures.network.certificates import Authority
+from rocketmq_testkit.fixtures.network.route_address import Reach
+from rocketmq_testkit.fixtures.network.tls_by_first_byte import Contexts, TlsSettings, TwoFacedFactory
+from rocketmq_testkit.fixtures.warnings.warnings import Warnings
+from rocketmq_testkit.fixtures.warnings.wrong_ports import Door, DoorKeeper, Strangers
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 

@@ -50,7 +50,7 @@ def client(port: int, calls: int, in_flight: int, metadata: bool) -> None:
 def serve(options: argparse.Namespace) -> None:
     """Serve one client, and print the CPU time per call."""
     from rocketmq_testkit.grpc_v2.transport import GrpcMethod, MethodKind
-    from rocketmq_testkit.grpc_v2.transport.protocol import GrpcServerFactory
+    from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory
 
     loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
     if options.uvloop:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import HealthCheck, settings
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits
-from rocketmq_testkit.grpc_v2.transport.protocol import GrpcServerFactory
+from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory
 
 from tests.transport.reactor_thread import ReactorThread
 

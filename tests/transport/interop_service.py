@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, MethodKind, ServerCall
-from rocketmq_testkit.grpc_v2.transport.descriptors import BYTES, ENUM, INT32, MESSAGE, FileBuilder
-from rocketmq_testkit.grpc_v2.transport.metadata import Metadata
-from rocketmq_testkit.grpc_v2.transport.protocol import Clock
+from rocketmq_testkit.grpc_v2.transport.grpc.descriptors import BYTES, ENUM, INT32, MESSAGE, FileBuilder
+from rocketmq_testkit.grpc_v2.transport.grpc.metadata import Metadata
+from rocketmq_testkit.grpc_v2.transport.twisted_server import Clock
 
 _INITIAL = "x-grpc-test-echo-initial"
 _TRAILING = "x-grpc-test-echo-trailing-bin"

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from threading import Thread
 from typing import TypeVar
 
-from rocketmq_testkit.grpc_v2.transport.protocol import GrpcServerFactory
+from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 from twisted.internet.tcp import Port
 

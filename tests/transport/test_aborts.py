@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from rocketmq_testkit.grpc_v2.transport import Abort, ServerCall
-from rocketmq_testkit.grpc_v2.transport import frames as f
-from rocketmq_testkit.grpc_v2.transport.connection import Closing
-from rocketmq_testkit.grpc_v2.transport.errors import ErrorCode
+from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
+from rocketmq_testkit.grpc_v2.transport.http2.connection import Closing
+from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 
 from tests.transport.wire import Peer, parse, unary
 

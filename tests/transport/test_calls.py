@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits, MethodKind, ServerCall
-from rocketmq_testkit.grpc_v2.transport import frames as f
-from rocketmq_testkit.grpc_v2.transport.errors import ErrorCode
-from rocketmq_testkit.grpc_v2.transport.session import GRACE_SECONDS
+from rocketmq_testkit.grpc_v2.transport.grpc.session import GRACE_SECONDS
+from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
+from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
 
 from tests.transport.wire import ECHO, FACTS, Peer, bidi, message, request_fields, streaming, unary
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rocketmq_testkit.grpc_v2.transport import Limits, ServerCall
-from rocketmq_testkit.grpc_v2.transport import frames as f
-from rocketmq_testkit.grpc_v2.transport.connection import Closing
-from rocketmq_testkit.grpc_v2.transport.errors import ErrorCode
-from rocketmq_testkit.grpc_v2.transport.settings import (
+from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
+from rocketmq_testkit.grpc_v2.transport.http2.connection import Closing
+from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
+from rocketmq_testkit.grpc_v2.transport.http2.settings import (
     ENABLE_PUSH,
     HEADER_TABLE_SIZE,
     INITIAL_WINDOW_SIZE,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.grpc_v2.transport.deadlines import Deadlines
+from rocketmq_testkit.grpc_v2.transport.grpc.deadlines import Deadlines
 
 
 @dataclass

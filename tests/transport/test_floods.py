@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from operation_counts import executed_lines
 from rocketmq_testkit.grpc_v2.transport import Limits, ServerCall
-from rocketmq_testkit.grpc_v2.transport import frames as f
-from rocketmq_testkit.grpc_v2.transport.errors import ErrorCode
-from rocketmq_testkit.grpc_v2.transport.settings import HEADER_TABLE_SIZE, INITIAL_WINDOW_SIZE, encode_settings
-from rocketmq_testkit.grpc_v2.transport.stream import State
+from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
+from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
+from rocketmq_testkit.grpc_v2.transport.http2.settings import HEADER_TABLE_SIZE, INITIAL_WINDOW_SIZE, encode_settings
+from rocketmq_testkit.grpc_v2.transport.http2.stream import State
 
 from tests.transport.wire import Peer, bidi, request_fields, unary
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.grpc_v2.transport import Abort, Limits, ServerCall
-from rocketmq_testkit.grpc_v2.transport import frames as f
-from rocketmq_testkit.grpc_v2.transport.errors import ErrorCode
-from rocketmq_testkit.grpc_v2.transport.settings import INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE, encode_settings
+from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
+from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
+from rocketmq_testkit.grpc_v2.transport.http2.settings import INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE, encode_settings
 
 from tests.transport.wire import ECHO, Peer, bidi, message, request_fields, streaming, unary
 

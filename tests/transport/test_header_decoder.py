@@ -7,13 +7,13 @@ from hpack import Decoder, Encoder
 from hpack.exceptions import HPACKError
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.grpc_v2.transport.errors import ConnectionProtocolError, ErrorCode
-from rocketmq_testkit.grpc_v2.transport.header_blocks import HeaderBlock, encode_block, encode_integer
-from rocketmq_testkit.grpc_v2.transport.header_decoder import HeaderDecoder
-from rocketmq_testkit.grpc_v2.transport.huffman import HuffmanError, decode_huffman
-from rocketmq_testkit.grpc_v2.transport.limits import Limits
-from rocketmq_testkit.grpc_v2.transport.request_blocks import RequestBlocks
-from rocketmq_testkit.grpc_v2.transport.request_head import RequestHead
+from rocketmq_testkit.grpc_v2.transport.http2.errors import ConnectionProtocolError, ErrorCode
+from rocketmq_testkit.grpc_v2.transport.http2.header_blocks import HeaderBlock, encode_block, encode_integer
+from rocketmq_testkit.grpc_v2.transport.http2.header_decoder import HeaderDecoder
+from rocketmq_testkit.grpc_v2.transport.http2.huffman import HuffmanError, decode_huffman
+from rocketmq_testkit.grpc_v2.transport.http2.limits import Limits
+from rocketmq_testkit.grpc_v2.transport.http2.request_blocks import RequestBlocks
+from rocketmq_testkit.grpc_v2.transport.http2.request_head import RequestHead
 
 from tests.transport.wire import request_fields
 

@@ -11,9 +11,9 @@ from google.protobuf import duration_pb2, timestamp_pb2
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import Default, DescriptorPool
 from rocketmq_testkit.grpc_v2.proto import definition_pb2, service_pb2
-from rocketmq_testkit.grpc_v2.transport.descriptors import MESSAGE, STRING, FileBuilder, renamed, served_under
-from rocketmq_testkit.grpc_v2.transport.health import HealthService, ServingStatus
-from rocketmq_testkit.grpc_v2.transport.reflection import ReflectionService
+from rocketmq_testkit.grpc_v2.transport.grpc.descriptors import MESSAGE, STRING, FileBuilder, renamed, served_under
+from rocketmq_testkit.grpc_v2.transport.grpc.health import HealthService, ServingStatus
+from rocketmq_testkit.grpc_v2.transport.grpc.reflection import ReflectionService
 
 from tests.transport.conftest import Served
 

@@ -8,8 +8,8 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.grpc_v2.transport.messages import MessageReader
-from rocketmq_testkit.grpc_v2.transport.status import StatusCode, StatusError
+from rocketmq_testkit.grpc_v2.transport.grpc.messages import MessageReader
+from rocketmq_testkit.grpc_v2.transport.grpc.status import StatusCode, StatusError
 
 from tests.transport.wire import message
 

@@ -7,13 +7,13 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.grpc_v2.transport.metadata import (
+from rocketmq_testkit.grpc_v2.transport.grpc.metadata import (
     decode_binary,
     encode_metadata,
     parse_timeout,
     percent_encode,
 )
-from rocketmq_testkit.grpc_v2.transport.status import StatusCode, StatusError
+from rocketmq_testkit.grpc_v2.transport.grpc.status import StatusCode, StatusError
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import pytest
 from rocketmq_testkit.grpc_v2.transport import Abort, GrpcMethod, Limits, ServerCall
-from rocketmq_testkit.grpc_v2.transport import frames as f
-from rocketmq_testkit.grpc_v2.transport.protocol import GrpcServerFactory, GrpcServerProtocol
-from rocketmq_testkit.grpc_v2.transport.session import GRACE_SECONDS
+from rocketmq_testkit.grpc_v2.transport.grpc.session import GRACE_SECONDS
+from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
+from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory, GrpcServerProtocol
 from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransportWithDisconnection
@@ -426,7 +426,7 @@ def test_the_core_knows_neither_twisted_nor_protobuf() -> None:
     program = (
         "import sys\n"
         "import rocketmq_testkit.grpc_v2.transport\n"
-        "import rocketmq_testkit.grpc_v2.transport.session\n"
+        "import rocketmq_testkit.grpc_v2.transport.grpc.session\n"
         "print([name for name in sys.modules if name.split('.')[0] in ('twisted', 'zope', 'google', 'grpc')])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

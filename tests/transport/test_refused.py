@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits, MethodKind, ServerCall
-from rocketmq_testkit.grpc_v2.transport import frames as f
-from rocketmq_testkit.grpc_v2.transport.errors import ErrorCode
-from rocketmq_testkit.grpc_v2.transport.request_head import RequestHead
+from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
+from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
+from rocketmq_testkit.grpc_v2.transport.http2.request_head import RequestHead
 
 from tests.transport.wire import ECHO, Peer, bidi, message, request_fields, unary
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.grpc_v2.transport.header_decoder import ENTRY_OVERHEAD_BYTES
-from rocketmq_testkit.grpc_v2.transport.request_head import HeadReader, MalformedRequestError, RequestHead
+from rocketmq_testkit.grpc_v2.transport.http2.header_decoder import ENTRY_OVERHEAD_BYTES
+from rocketmq_testkit.grpc_v2.transport.http2.request_head import HeadReader, MalformedRequestError, RequestHead
 
 from tests.transport.wire import ECHO, request_fields
 

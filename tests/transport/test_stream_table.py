@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from rocketmq_testkit.grpc_v2.transport import frames as f
-from rocketmq_testkit.grpc_v2.transport.connection import Closing
-from rocketmq_testkit.grpc_v2.transport.errors import ErrorCode
-from rocketmq_testkit.grpc_v2.transport.stream import TRANSITIONS, Action, Event, State
+from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
+from rocketmq_testkit.grpc_v2.transport.http2.connection import Closing
+from rocketmq_testkit.grpc_v2.transport.http2.errors import ErrorCode
+from rocketmq_testkit.grpc_v2.transport.http2.stream import TRANSITIONS, Action, Event, State
 
 from tests.transport.wire import ECHO, Peer, request_fields, unary
 

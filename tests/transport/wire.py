@@ -8,13 +8,13 @@ from typing import Any
 
 from hpack import Decoder, Encoder
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits, MethodKind, ServerCall
-from rocketmq_testkit.grpc_v2.transport import frames as f
-from rocketmq_testkit.grpc_v2.transport.call import ConnectionFacts
-from rocketmq_testkit.grpc_v2.transport.connection import Http2Connection
-from rocketmq_testkit.grpc_v2.transport.deadlines import Deadlines
-from rocketmq_testkit.grpc_v2.transport.refused import CallContext, RefusedCall
-from rocketmq_testkit.grpc_v2.transport.session import GrpcSession
-from rocketmq_testkit.grpc_v2.transport.settings import encode_settings
+from rocketmq_testkit.grpc_v2.transport.grpc.call import ConnectionFacts
+from rocketmq_testkit.grpc_v2.transport.grpc.deadlines import Deadlines
+from rocketmq_testkit.grpc_v2.transport.grpc.refused import CallContext, RefusedCall
+from rocketmq_testkit.grpc_v2.transport.grpc.session import GrpcSession
+from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
+from rocketmq_testkit.grpc_v2.transport.http2.connection import Http2Connection
+from rocketmq_testkit.grpc_v2.transport.http2.settings import encode_settings
 
 FACTS = ConnectionFacts(("192.0.2.1", 40_000), ("192.0.2.2", 8_081), False)
 ECHO = "/test.Echo/Unary"

@@ -1,0 +1,311 @@
+"""Authorization of requests by the rights of users."""
+
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+
+from ...case import remoting_case
+from ...json_text import dumps
+from ...settings import GUARDED, REMEMBERING
+from ...worlds.accounts import as_user, entry, give, user
+from ...worlds.answer import Answer
+from ...worlds.remoting import Remoting, subscription
+
+
+def missing(answer: Answer) -> str | None:
+    """Return the reason of a rejection for missing rights, or a constant for any other response."""
+    return answer.remark if answer.code == 16 else "goes on"
+
+
+def may_send(
+    t: Remoting, topic: str, *entries: dict[str, object], by_default: tuple[dict[str, object], ...] = ()
+) -> Answer:
+    """Send a message as a new user with these rights, and return the response."""
+    credentials = user(t, *entries)
+    if by_default:
+        give(t, credentials.access_key, *by_default, kind="Default")
+    return t.send(topic, to=as_user(t, credentials))
+
+
+@remoting_case("AclAuthorizationHandler.handle", settings=GUARDED)
+def a_topic_and_a_group_need_rights(t: Remoting) -> None:
+    """Sending requires Pub on the topic, reading requires Sub on topic and group.
+
+    The rejection names user, resource and address.
+    """
+    topic, other, group = t.topic(), t.topic(), t.group()
+    t.send(topic)
+    ann = user(t, entry(f"Topic:{topic}", "Pub"))
+    mine = as_user(t, ann)
+    t.see("send", t.send(topic, to=mine), 0)
+    t.see("send elsewhere", t.send(other, to=mine), 16)
+    t.see("pull", t.pull(topic, group, to=mine), 16)
+    give(t, ann.access_key, entry(f"Topic:{topic}", "Pub", "Sub"))
+    t.see("pull with the topic's", t.pull(topic, group, to=mine), 16)
+    give(t, ann.access_key, entry(f"Group:{group}", "Sub"))
+    t.see("pull with both", t.pull(topic, group, to=mine), 0)
+    give(t, ann.access_key, entry(f"Topic:{topic}", "Pub", decision="Deny"))
+    t.see("denied", t.send(topic, to=mine), 16)
+    t.see("pull after another entry of the topic", t.pull(topic, group, to=mine), 16)
+    t.see("nothing at all", t.send(topic, to=as_user(t, user(t))), 16)
+    t.see("super", t.send(topic, to=as_user(t, user(t, userType="Super"))), 0)
+
+
+@remoting_case("Resource.isMatch, PolicyEntry.isMatchAction", settings=GUARDED)
+def resources_and_actions_have_patterns(t: Remoting) -> None:
+    """An entry's resource is a name, a prefix or any, of one kind or any kind; its actions are one, several or all."""
+    topic = t.topic()
+    stem = topic[:-2]
+    for label, each in {
+        "name": entry(f"Topic:{topic}", "Pub"),
+        "kind in small letters": entry(f"topic:{topic}", "pub"),
+        "name in capitals": entry(f"Topic:{topic.upper()}", "Pub"),
+        "prefix": entry(f"Topic:{stem}*", "Pub"),
+        "prefix of the whole name": entry(f"Topic:{topic}*", "Pub"),
+        "another prefix": entry("Topic:x*", "Pub"),
+        "star within": entry(f"Topic:{stem}*{topic[-1]}", "Pub"),
+        "two stars": entry(f"Topic:{stem}**", "Pub"),
+        "any topic": entry("Topic:*", "Pub"),
+        "any group": entry("Group:*", "Pub"),
+        "any kind": entry("*", "Pub"),
+        "any kind by its name": entry("Any:x", "Pub"),
+        "unknown kind": entry(f"Unknown:{topic}", "Pub"),
+        "all actions": entry(f"Topic:{topic}", "All"),
+        "other actions": entry(f"Topic:{topic}", "Sub", "Create", "Update", "Delete", "Get", "List"),
+        "one of several": entry(f"Topic:{topic}", "Sub", "Pub"),
+    }.items():
+        t.see(label, may_send(t, topic, each))
+
+
+@remoting_case("AclAuthorizationHandler.comparePolicyEntries", settings=GUARDED)
+def one_entry_counts_of_several(t: Remoting) -> None:
+    """Of several matching entries an exact name has priority over a prefix, and a short prefix over a long one.
+
+    Allow has priority over Deny for the same resource. Other ties are decided by upstream's sort.
+    """
+    topic = t.topic()
+    resources = {
+        "name": f"Topic:{topic}",
+        "long": f"Topic:{topic[:-1]}*",
+        "short": f"Topic:{topic[:3]}*",
+        "any": "Topic:*",
+        "all": "*",
+    }
+
+    def rights(text: str) -> list[dict[str, object]]:
+        return [
+            entry(resources[word.lstrip("-")], "Pub", decision="Deny" if word.startswith("-") else "Allow")
+            for word in text.split()
+        ]
+
+    words = list(resources)
+    pairs = [
+        f"{'-' if deny else ''}{one} {'' if deny else '-'}{two}"
+        for one in words
+        for two in words
+        if one != two
+        for deny in (True, False)
+    ]
+    longer = (
+        "-any name -short",
+        "any -name short",
+        "-any -short name",
+        "any -any",
+        "-all any -long name",
+        "all -any long -name short",
+        "-name any -short long",
+        "-short any name -all long",
+        "name -any -long all -short",
+        "-long short -any all name",
+        "any -name -long",
+        "-any short long",
+    )
+    for text in (*pairs, *longer):
+        t.see(text, "allowed" if may_send(t, topic, *rights(text)).code == 0 else "denied")
+
+
+@remoting_case("AclAuthorizationHandler.matchPolicyEntries", settings=GUARDED)
+def default_rights_count_where_no_others_fit(t: Remoting) -> None:
+    """Default entries count only if no custom entry matches, whether that allows or denies."""
+    topic = t.topic()
+    mine, denied = entry(f"Topic:{topic}", "Pub"), entry(f"Topic:{topic}", "Pub", decision="Deny")
+    other = entry(f"Topic:{topic}", "Sub", decision="Deny")
+    t.see("by default", may_send(t, topic, by_default=(mine,)), 0)
+    t.see("denied, by default allowed", may_send(t, topic, denied, by_default=(mine,)), 16)
+    t.see("allowed, by default denied", may_send(t, topic, mine, by_default=(denied,)), 0)
+    t.see("any allowed, by default denied", may_send(t, topic, entry("*", "All"), by_default=(denied,)), 0)
+    t.see("other action, by default allowed", may_send(t, topic, other, by_default=(mine,)), 0)
+
+
+@remoting_case("Environment.isMatch, IPAddressUtils.isIPInRange", settings=GUARDED)
+def rights_are_of_addresses(t: Remoting) -> None:
+    """An entry may be limited to addresses or address ranges; it does not count for other addresses."""
+    topic = t.topic()
+    for label, sources in {
+        "own": ("127.0.0.1",),
+        "another": ("127.0.0.2",),
+        "one of several": ("10.0.0.1", "127.0.0.1"),
+        "own range": ("127.0.0.0/8",),
+        "range by an address in it": ("127.9.9.9/8",),
+        "another range": ("10.0.0.0/8",),
+        "narrow range": ("127.0.0.1/32",),
+        "everything": ("0.0.0.0/0",),
+        "IPv6": ("::1",),
+        "range of IPv6": ("::/0",),
+        "narrow range of IPv6": ("fe80::/10",),
+    }.items():
+        t.see(label, may_send(t, topic, entry(f"Topic:{topic}", "Pub", sources=sources)))
+    elsewhere = entry(f"Topic:{topic}", "Pub", decision="Deny", sources=("10.0.0.0/8",))
+    t.see("denied elsewhere", may_send(t, topic, elsewhere, entry("Topic:*", "Pub")), 0)
+
+
+NAMES = (
+    *("consumerGroup", "group", "groupName", "topic", "destGroup", "srcGroup", "compareGroup", "producerGroup"),
+    *("clusterName", "brokerClusterName", "originTopic", "name", "namespace", "key", "brokerName", "username"),
+)
+NUMBERS = (
+    *("queueId", "queueOffset", "offset", "timestamp", "index", "count", "maxMsgNums", "invisibleTime", "pollTime"),
+    *("bornTime", "initMode", "commitOffset", "maxNum", "beginTimestamp", "endTimestamp", "sysFlag", "delayLevel"),
+    *("perm", "readQueueNums", "writeQueueNums", "topicSysFlag", "suspendTimeoutMillis", "subVersion"),
+)
+FIELDS: dict[str, object] = {
+    **{name: name for name in NAMES},
+    **dict.fromkeys(NUMBERS, 0),
+    "topicList": "one;two",
+    "filterGroups": "g1,g2",
+}
+"""Fields of any request; each name field has its own name as value."""
+
+
+@remoting_case("RocketMQAction, RocketMQResource", settings=GUARDED, alone=True)
+def each_request_needs_something_else(t: Remoting) -> None:
+    """Each request code returns the first right that a user without rights lacks.
+
+    Codes without rights are processed.
+    """
+    mine = as_user(t, user(t))
+    for code in sorted(RequestCode):
+        if code in _LEFT_OUT:
+            continue
+        t.see(code.name, missing(t.ask(code, FIELDS, b"{}", to=mine)))
+
+
+@remoting_case("DefaultAuthorizationContextBuilder.buildContextByAnnotation", settings=GUARDED)
+def what_is_left_out_needs_nothing(t: Remoting) -> None:
+    """Only the existing name fields require rights, and retry topics count as their groups."""
+    mine = as_user(t, user(t))
+    for label, code, ext in (
+        ("no topic", RequestCode.GET_MAX_OFFSET, {"queueId": 0}),
+        ("retry topic", RequestCode.GET_MAX_OFFSET, {"topic": "%RETRY%g", "queueId": 0}),
+        ("dead letters", RequestCode.GET_MAX_OFFSET, {"topic": "%DLQ%g", "queueId": 0}),
+        ("group of a retry topic", RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "%RETRY%g"}),
+        ("blank topic", RequestCode.GET_MAX_OFFSET, {"topic": " ", "queueId": 0}),
+        ("empty topic", RequestCode.GET_MAX_OFFSET, {"topic": "", "queueId": 0}),
+        ("list of topics", RequestCode.GET_CONSUME_STATS, {"topicList": "a;;b"}),
+        ("group alone", RequestCode.GET_CONSUME_STATS, {"consumerGroup": "g"}),
+        ("no field with a name", RequestCode.GET_CONSUME_STATS, {}),
+        ("new topic", RequestCode.UPDATE_AND_CREATE_TOPIC, {"topic": "t", "topicFilterType": "SINGLE_TAG"}),
+        ("new topic of no kind", RequestCode.UPDATE_AND_CREATE_TOPIC, {"topic": "t"}),
+        ("new topic of an unknown kind", RequestCode.UPDATE_AND_CREATE_TOPIC, {"topicFilterType": "x"}),
+        ("new topic without a name", RequestCode.UPDATE_AND_CREATE_TOPIC, {"topicFilterType": "MULTI_TAG"}),
+    ):
+        t.see(label, missing(t.ask(code, ext, to=mine)))
+
+
+@remoting_case("DefaultAuthorizationContextBuilder.build", settings=GUARDED)
+def some_requests_are_looked_into(t: Remoting) -> None:
+    """A send to a retry topic requires rights of a consumer.
+
+    Heartbeats and locks require rights on names in their bodies.
+    """
+    mine = as_user(t, user(t))
+
+    def see(label: str, code: int, ext: dict[str, object] | None = None, body: bytes = b"") -> None:
+        t.see(label, missing(t.ask(code, ext or {}, body, to=mine)))
+
+    send, pull = RequestCode.SEND_MESSAGE, RequestCode.PULL_MESSAGE
+    see("route", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "t"})
+    see("route of a retry topic", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "%RETRY%g"})
+    see("send", send, {"topic": "t"})
+    see("send to a retry topic", send, {"topic": "%RETRY%g"})
+    see("send to a retry topic for a group", send, {"topic": "%RETRY%g", "group": "h"})
+    see("send to no topic", send)
+    see("short send", RequestCode.SEND_MESSAGE_V2, {"b": "t"})
+    see("short send to a retry topic", RequestCode.SEND_MESSAGE_V2, {"b": "%RETRY%g", "a": " "})
+    see("batch to a retry topic for a group", RequestCode.SEND_BATCH_MESSAGE, {"b": "%RETRY%g", "a": "h"})
+    see("reply", RequestCode.SEND_REPLY_MESSAGE_V2, {"b": "t"})
+    see("end of a transaction", RequestCode.END_TRANSACTION, {"topic": "t"})
+    see("end of a transaction without a topic", RequestCode.END_TRANSACTION, {"topic": " "})
+    see("send back", RequestCode.CONSUMER_SEND_MSG_BACK, {"group": "%RETRY%g"})
+    see("pull", pull, {"topic": "t", "consumerGroup": "g"})
+    see("pull of a retry topic", pull, {"topic": "%RETRY%g", "consumerGroup": "g"})
+    see("lite pull", RequestCode.LITE_PULL_MESSAGE, {"topic": "t", "consumerGroup": "g"})
+    see("query", RequestCode.QUERY_MESSAGE, {"topic": "t"})
+    see("progress of a retry topic", RequestCode.QUERY_CONSUMER_OFFSET, {"topic": "%RETRY%g", "consumerGroup": "g"})
+    see("commit", RequestCode.UPDATE_CONSUMER_OFFSET, {"topic": "t", "consumerGroup": "g"})
+    see("members", RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "g"})
+    see("farewell of a producer", RequestCode.UNREGISTER_CLIENT, {"producerGroup": "p"})
+    see("farewell of a consumer", RequestCode.UNREGISTER_CLIENT, {"consumerGroup": "g"})
+    consumer = {"groupName": "g", "subscriptionDataSet": [subscription("t", "*")]}
+    beat = RequestCode.HEART_BEAT
+    see("heartbeat of a producer", beat, body=dumps({"clientID": "c", "producerDataSet": [{"groupName": "p"}]}))
+    see("heartbeat of a consumer", beat, body=dumps({"clientID": "c", "consumerDataSet": [consumer]}))
+    see("heartbeat that is none", beat, body=b"x")
+    see("heartbeat without a body", beat)
+    see("lock", RequestCode.LOCK_BATCH_MQ, body=dumps({"consumerGroup": "g", "mqSet": [{"topic": "t", "queueId": 0}]}))
+    see("lock without a body", RequestCode.LOCK_BATCH_MQ)
+    see("unlock", RequestCode.UNLOCK_BATCH_MQ, body=dumps({"consumerGroup": "g"}))
+
+
+@remoting_case("DefaultAuthorizationContextBuilder.build", settings=GUARDED)
+def what_bodies_name_is_looked_at(t: Remoting) -> None:
+    """The topics in the bodies of heartbeats and locks require rights, except retry topics."""
+    group, topic = t.group(), t.topic()
+    mine = as_user(t, user(t, entry(f"Group:{group}", "Sub")))
+
+    def beat(*topics: str) -> object:
+        consumer = {"groupName": group, "subscriptionDataSet": [subscription(each, "*") for each in topics]}
+        return missing(
+            t.ask(RequestCode.HEART_BEAT, {}, dumps({"clientID": "c", "consumerDataSet": [consumer]}), to=mine)
+        )
+
+    def lock(topic: str, code: int = RequestCode.LOCK_BATCH_MQ) -> object:
+        queue = {"topic": topic, "brokerName": t.broker_name, "queueId": 0}
+        return missing(t.ask(code, {}, dumps({"consumerGroup": group, "clientId": "c", "mqSet": [queue]}), to=mine))
+
+    t.see("heartbeat", beat(topic))
+    t.see("heartbeat of a retry topic", beat(f"%RETRY%{group}"))
+    t.see("lock", lock(topic))
+    t.see("lock of a retry topic", lock(f"%RETRY%{group}"))
+    t.see("unlock", lock(topic, RequestCode.UNLOCK_BATCH_MQ))
+    for code in (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.PULL_MESSAGE):
+        t.see(code.name, missing(t.ask(code, {"topic": topic, "consumerGroup": group, "queueId": 0}, to=mine)))
+
+
+@remoting_case("AbstractAuthorizationStrategy.doEvaluate", settings=GUARDED)
+def a_white_list_needs_no_right(t: Remoting) -> None:
+    """Codes in `authorizationWhitelist` need no rights, but the user must still be known."""
+    topic = t.topic()
+    mine = as_user(t, user(t))
+    t.see("listed", t.ask(RequestCode.GET_EARLIEST_MSG_STORETIME, {"topic": topic, "queueId": 0}, to=mine), 0)
+    t.see("not listed", t.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, {"topic": topic, "queueId": 0}, to=mine), 16)
+
+
+@remoting_case("StatefulAuthorizationStrategy.evaluate", settings=REMEMBERING)
+def a_right_is_remembered(t: Remoting) -> None:
+    """The stateful strategy caches a decision for a connection, user and resource, for the configured time."""
+    topic, other = t.topic(), t.topic()
+    ann = user(t, entry(f"Topic:{topic}", "Pub"))
+    mine: RemotingClient = as_user(t, ann)
+    t.see("allowed", t.send(topic, to=mine), 0)
+    t.see("not allowed", t.send(other, to=mine), 16)
+    give(t, ann.access_key, entry(f"Topic:{topic}", "Sub"), entry(f"Topic:{other}", "Pub"))
+    t.see("taken since", t.send(topic, to=mine), 0)
+    t.see("given since", t.send(other, to=mine), 16)
+    t.see("on another connection", t.send(other, to=as_user(t, ann)), 0)
+    t.wait(3.5)
+    t.see("taken, later", t.send(topic, to=mine), 16)
+    t.see("given, later", t.send(other, to=mine), 0)
+
+
+_LEFT_OUT = frozenset({RequestCode.UPDATE_BROKER_CONFIG})
+"""Codes that would change the broker for other cases."""

@@ -1,0 +1,1 @@
+"""Room conformance/cases/pop."""

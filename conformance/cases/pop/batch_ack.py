@@ -1,0 +1,149 @@
+"""Acknowledging many popped messages in one request."""
+
+from base64 import b64encode
+
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+
+from ...case import remoting_case
+from ...json_text import dumps
+from ...worlds.answer import Answer
+from ...worlds.pops import PopGroup, bodies, popping
+from ...worlds.remoting import Remoting
+
+
+def entry(group: PopGroup, handle: str, offsets: list[int]) -> dict[str, object]:
+    """Build a batch entry for offsets of one check point, from any handle of that check point."""
+    start, pop_time, invisible, revive_queue, digit, _, queue, _ = handle.split(" ")
+    bits = sum(1 << offset - int(start) for offset in offsets)
+    return {
+        "b": b64encode(bits.to_bytes(bits.bit_length() // 8 + 1, "little")).decode(),
+        "c": group.name,
+        "it": int(invisible),
+        "pt": int(pop_time),
+        "q": int(queue),
+        "r": digit,
+        "rq": int(revive_queue),
+        "so": int(start),
+        "t": group.topic,
+    }
+
+
+def batch_ack(t: Remoting, *entries: dict[str, object]) -> Answer:
+    """Send a BATCH_ACK_MESSAGE request with these entries."""
+    return t.ask(RequestCode.BATCH_ACK_MESSAGE, None, dumps({"acks": list(entries), "brokerName": t.broker_name}))
+
+
+@remoting_case("AckMessageProcessor.appendAck")
+def a_batch_acknowledges_what_its_bits_say(t: Remoting) -> None:
+    """Only the messages of a pop whose bits are not set in a batch acknowledgement are redelivered."""
+    group = popping(t, 4)
+    handle = group.handles(invisible_ms=2000)[0]
+    t.see("acknowledged", batch_ack(t, entry(group, handle, [0, 2])), 0)
+    t.see("came back", bodies(group.copies(2)))
+
+
+@remoting_case("AckMessageProcessor.appendAck")
+def a_batch_may_hold_one_message(t: Remoting) -> None:
+    """A batch acknowledgement of a single message works like any other."""
+    group = popping(t, 2)
+    handle = group.handles(invisible_ms=2000)[0]
+    t.see("acknowledged", batch_ack(t, entry(group, handle, [1])), 0)
+    t.see("came back", bodies(group.copies()))
+
+
+@remoting_case("AckMessageProcessor.processRequest")
+def a_batch_spans_topics_and_groups(t: Remoting) -> None:
+    """One batch acknowledgement accepts entries of several topics, queues and groups."""
+    one, other, group, guest = t.topic(queues=1), t.topic(queues=1), t.group(), t.group()
+    groups = [PopGroup(t, one, group), PopGroup(t, one, guest), PopGroup(t, other, group)]
+    t.sent(one, 2)
+    t.sent(other, 2)
+    t.see("acknowledged", batch_ack(t, *(entry(each, each.handles(invisible_ms=2000)[0], [0]) for each in groups)), 0)
+    for each in groups:
+        t.see("came back", bodies(each.copies()))
+
+
+@remoting_case("BatchAckMessageRequestBody.decode")
+def a_batch_may_use_long_names(t: Remoting) -> None:
+    """A batch acknowledgement accepts the long names of an entry's JSON keys, too."""
+    group = popping(t, 2)
+    short = entry(group, group.handles(invisible_ms=2000)[0], [0])
+    names = {
+        "b": "bitSet",
+        "c": "consumerGroup",
+        "it": "invisibleTime",
+        "pt": "popTime",
+        "q": "queueId",
+        "r": "retry",
+        "rq": "reviveQueueId",
+        "so": "startOffset",
+        "t": "topic",
+    }
+    t.see("acknowledged", batch_ack(t, {names[name]: value for name, value in short.items()}))
+    t.see("came back", bodies(group.copies()))
+
+
+@remoting_case("AckMessageProcessor.processRequest")
+def copies_are_acknowledged_by_the_topic(t: Remoting) -> None:
+    """A batch entry for redelivered messages names the original topic and marks the retry topic with the `r` digit."""
+    group = popping(t, 2)
+    group.bring_back(2)
+    handle = group.handles(invisible_ms=1000)[0]
+    t.see("handle", handle)
+    t.see("acknowledged", batch_ack(t, entry(group, handle, [0])), 0)
+    t.see("came back", [each.reconsume_times for each in group.copies(3)])
+    t.wait(2)
+    t.see("copies in all", group.copied())
+
+
+@remoting_case("AckMessageProcessor.processRequest")
+def an_empty_batch_is_refused(t: Remoting) -> None:
+    """A batch acknowledgement without a body, without `acks` or with an empty list is rejected."""
+    t.see("no body", t.ask(RequestCode.BATCH_ACK_MESSAGE), 208)
+    t.see("no list", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"{}"), 208)
+    t.see("null", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b'{"acks":null}'), 208)
+    t.see("empty list", batch_ack(t), 208)
+
+
+@remoting_case("RemotingSerializable.decode")
+def a_malformed_batch_is_an_error(t: Remoting) -> None:
+    """A batch ack that is not valid JSON or has values of a wrong type returns an error. The connection stays open."""
+    group = popping(t, 1)
+    good = entry(group, group.handles()[0], [0])
+    t.see("no JSON", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"acks").code)
+    t.see("a word", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"garbage"), 1)
+    t.see("a list", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"[]").code)
+    t.see("a list of a number", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b"[1]").code)
+    t.see("a number for the list", t.ask(RequestCode.BATCH_ACK_MESSAGE, None, b'{"acks":1}').code)
+    t.see("no base64", batch_ack(t, {**good, "b": "?"}).code)
+    t.see("a word for a number", batch_ack(t, {**good, "q": "x"}).code)
+    for name in ("b", "c", "t", "r"):
+        t.see(f"no {name}", batch_ack(t, {key: value for key, value in good.items() if key != name}).code)
+    t.see("a right one", batch_ack(t, good), 0)
+
+
+@remoting_case("AckMessageProcessor.appendAck")
+def what_a_batch_cannot_place_is_passed_over(t: Remoting) -> None:
+    """Batch entries with an unknown topic, queue or offset are skipped; the other entries take effect."""
+    group = popping(t, 3)
+    good = entry(group, group.handles(invisible_ms=2000)[0], [0, 2])
+    t.see("unknown topic", batch_ack(t, {**good, "t": t.new()}))
+    t.see("unknown queue", batch_ack(t, {**good, "q": 9}))
+    t.see("no bit", batch_ack(t, {**good, "b": ""}))
+    t.see("an unknown kind of topic", batch_ack(t, {**good, "r": "9"}))
+    t.see("behind the end", batch_ack(t, {**good, "so": 50}))
+    unknown = {**good, "t": t.new()}
+    t.see("with others before it", batch_ack(t, unknown, {**good, "so": 50}, good), 0)
+    t.see("came back", bodies(group.copies()))
+
+
+@remoting_case("AckMessageProcessor.appendAck")
+def a_forged_batch_has_no_effect(t: Remoting) -> None:
+    """Entries with a forged pop time, start, revive queue or group succeed, and the messages are redelivered."""
+    group = popping(t, 2)
+    good = entry(group, group.handles(invisible_ms=2000)[0], [0, 1])
+    t.see("pop time", batch_ack(t, {**good, "pt": 1_700_000_000_000}), 0)
+    t.see("start offset", batch_ack(t, {**good, "so": 1}), 0)
+    t.see("revive queue", batch_ack(t, {**good, "rq": 77}), 0)
+    t.see("group", batch_ack(t, {**good, "c": t.group()}), 0)
+    t.see("came back", bodies(group.copies(2)))

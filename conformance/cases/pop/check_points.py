@@ -1,0 +1,88 @@
+"""Check points that share one key: topic, group, queue, start offset, pop time and broker.
+
+A broker creates two of them if an invisible duration is changed in the same millisecond as the pop. A test cannot time
+that, so these cases write check points as the broker does: into the revive topic, through the timer.
+"""
+
+from collections.abc import Sequence
+
+from rocketmq_testkit.emulator.message.names import revive_topic
+from rocketmq_testkit.emulator.pop.check_point import ACK_TAG, CK_TAG, Ack, CheckPoint
+
+from ...case import remoting_case
+from ...worlds.pops import PopGroup, bodies, popping
+from ...worlds.remoting import Remoting
+
+REVIVE_QUEUE = 3
+EARLY_MS = 1000
+"""Milliseconds by which a check point becomes readable before its invisible duration ends."""
+STEP_MS = 1000
+"""Distance between records in ms: the timer delivers the records of one second in any order."""
+FIRST_MS = 4000
+"""Invisible duration of the first check point in ms. It is revived at the earliest 3 s after it can be read."""
+
+
+class Records:
+    """Writes revive-topic records of one group, all with the same pop time."""
+
+    def __init__(self, group: PopGroup) -> None:
+        self._group = group
+        self._pop_time = group.t.now_ms()
+
+    def point(self, invisible_ms: int, offsets: Sequence[int]) -> None:
+        """Write a check point of these offsets."""
+        group, start = self._group, offsets[0]
+        diffs = [offset - start for offset in offsets]
+        broker = group.t.broker_name
+        point = CheckPoint(group.topic, group.name, 0, start, self._pop_time, invisible_ms, broker, diffs)
+        self._write(point.to_json(), CK_TAG, invisible_ms - EARLY_MS)
+
+    def ack(self, after_ms: int, start: int, offset: int) -> None:
+        """Write an acknowledgement of one offset that becomes readable `after_ms` after the pop time."""
+        group = self._group
+        ack = Ack(group.topic, group.name, 0, start, self._pop_time, group.t.broker_name, [offset])
+        self._write(ack.to_json(batch=False), ACK_TAG, after_ms)
+
+    def _write(self, body: bytes, tag: str, after_ms: int) -> None:
+        t = self._group.t
+        deliver = {"TIMER_DELIVER_MS": str(self._pop_time + after_ms)}
+        answer = t.send(revive_topic(t.cluster), body, queue=REVIVE_QUEUE, tag=tag, properties=deliver)
+        t.require(answer.code == 0, f"a record was to be written: {answer}")
+
+
+@remoting_case("PopReviveService.consumeReviveMessage")
+def the_later_of_two_with_one_key_counts(t: Remoting) -> None:
+    """A check point replaces an earlier one with the same key.
+
+    Offsets that only the earlier one names are not redelivered.
+    """
+    group = popping(t, 3)
+    records = Records(group)
+    records.point(FIRST_MS, [0, 1])
+    records.point(FIRST_MS + STEP_MS, [0])
+    records.point(FIRST_MS + 2 * STEP_MS, [2])
+    t.see("came back", bodies(group.copies(2)))
+
+
+@remoting_case("PopReviveService.consumeReviveMessage")
+def an_acknowledgement_of_one_key_is_of_the_later(t: Remoting) -> None:
+    """An ack read after both check points of its key counts for the later one. None of its messages is redelivered."""
+    group = popping(t, 3)
+    records = Records(group)
+    records.point(FIRST_MS, [0, 1])
+    records.point(FIRST_MS + STEP_MS, [0])
+    records.ack(FIRST_MS - EARLY_MS + 2 * STEP_MS, 0, 0)
+    records.point(FIRST_MS + 3 * STEP_MS, [2])
+    t.see("came back", bodies(group.copies(1)))
+
+
+@remoting_case("PopReviveService.consumeReviveMessage")
+def an_acknowledgement_read_before_the_later_is_forgotten(t: Remoting) -> None:
+    """An ack read before the second check point of its key is lost: the acknowledged message is redelivered."""
+    group = popping(t, 3)
+    records = Records(group)
+    records.point(FIRST_MS, [0, 1])
+    records.ack(FIRST_MS - EARLY_MS + STEP_MS, 0, 0)
+    records.point(FIRST_MS + 2 * STEP_MS, [0])
+    records.point(FIRST_MS + 3 * STEP_MS, [2])
+    t.see("came back", bodies(group.copies(2)))

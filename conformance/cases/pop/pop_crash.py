@@ -1,0 +1,232 @@
+"""Popped messages after a crash or a graceful restart of the broker.
+
+The buffer is that of enablePopBufferMerge, KV records are those of popConsumerKVServiceEnable. The broker writes group
+offsets to a file periodically, for the first time ten seconds after the start. In cases that allow only that one write,
+later offsets are not written.
+"""
+
+from collections.abc import Mapping
+
+from rocketmq_testkit.remoting.client import ReceivedMessage
+
+from ...case import remoting_case
+from ...targets.target import Capability
+from ...worlds.answer import Answer
+from ...worlds.pops import PopGroup, bodies, popping
+from ...worlds.remoting import Remoting
+from .batch_ack import batch_ack, entry
+from .pop_records import RECORDS
+
+NEEDS = frozenset({Capability.ADMIN, Capability.CRASH})
+RESTARTS = frozenset({Capability.ADMIN, Capability.RESTART})
+WRITTEN_ONCE: Mapping[str, str] = {"flushConsumerOffsetInterval": "3600000"}
+WRITTEN_OFTEN: Mapping[str, str] = {"flushConsumerOffsetInterval": "500"}
+BUFFER: Mapping[str, str] = {"enablePopBufferMerge": "true"}
+RECORDS_IN_MEMORY: Mapping[str, str] = {**RECORDS, "enablePopBufferMerge": "true"}
+
+FIRST_WRITE_SECONDS = 11
+"""Seconds until offsets are written for the first time. A buffered check point stays in memory for ten seconds."""
+INVISIBLE_MS = 40_000
+"""Invisible duration in ms, longer than the restart of the broker. A change sets the same duration."""
+LONG_MS = 3_600_000
+
+
+def take_four(group: PopGroup) -> Answer:
+    """Pop four messages: ack the first, batch-ack the second, prolong the third, leave the fourth in flight."""
+    answer = group.pop(max_messages=4, invisible_ms=INVISIBLE_MS)
+    popped = group.t.popped(answer)
+    group.t.require(len(popped) == 4, f"four messages were to be popped: {answer}")
+    (first, one), (second, two), (third, three), _ = popped
+    group.ack(one, first.queue_offset)
+    batch_ack(group.t, entry(group, two, [second.queue_offset]))
+    group.change(three, third.queue_offset, INVISIBLE_MS)
+    return answer
+
+
+def see_after_crash(group: PopGroup) -> None:
+    """Crash and restart the broker, then record the messages it returns at once and those it redelivers later."""
+    t = group.t
+    t.wait(2)  # offsets advance shortly after a pop's response, or in the next second
+    t.see("committed before", group.committed())
+    t.crash()
+    see_what_comes(group)
+
+
+def see_what_comes(group: PopGroup) -> None:
+    """Record the messages that a restarted broker returns at once and those it redelivers later."""
+    t = group.t
+    t.see("committed", group.committed())
+    popped = group.pop(invisible_ms=LONG_MS, bornTime=0).messages  # for a starting, busy broker
+    t.see("popped at once", bodies([each for each in popped if not each.reconsume_times]))  # copies may exist already
+    t.wait(INVISIBLE_MS / 1000 + 12)
+    t.see("came back", sorted(bodies(copies_now(group))))
+
+
+def copies_now(group: PopGroup) -> list[ReceivedMessage]:
+    """Return the messages redelivered so far."""
+    return group.copies() if group.copied() else []
+
+
+def see_written(t: Remoting) -> None:
+    """Pop messages, wait until they have left the buffer, if any, and until offsets are written; then crash."""
+    group = popping(t, 6)
+    take_four(group)
+    t.wait(FIRST_WRITE_SECONDS + 4)
+    see_after_crash(group)
+
+
+def see_unwritten(t: Remoting) -> None:
+    """Pop messages after the last write of offsets, so that the group has no stored offset; then crash."""
+    group = popping(t, 6)
+    t.wait(FIRST_WRITE_SECONDS)
+    take_four(group)
+    see_after_crash(group)
+
+
+@remoting_case(
+    "ConsumerOffsetManager.persist, PopReviveService.mergeAndRevive", needs=NEEDS, settings=WRITTEN_OFTEN, tidy=True
+)
+def what_was_popped_before_the_write_is_not_popped_again(t: Remoting) -> None:
+    """After a crash only the messages in flight are redelivered if the group's offset was written before."""
+    see_written(t)
+
+
+@remoting_case(
+    "ConsumerOffsetManager.persist, PopReviveService.mergeAndRevive", needs=NEEDS, settings=WRITTEN_ONCE, tidy=True
+)
+def what_was_popped_after_the_write_is_popped_again(t: Remoting) -> None:
+    """Messages popped after the last offset write are popped again after a crash.
+
+    Those in flight are also redelivered.
+    """
+    see_unwritten(t)
+
+
+@remoting_case("PopBufferMergeService.scan", needs=NEEDS, settings={**BUFFER, **WRITTEN_OFTEN}, tidy=True)
+def what_has_left_the_buffer_is_kept(t: Remoting) -> None:
+    """A check point that has left the buffer survives a crash, with the acknowledgements made in the buffer."""
+    see_written(t)
+
+
+@remoting_case("PopBufferMergeService.addCk", needs=NEEDS, settings={**BUFFER, **WRITTEN_ONCE}, tidy=True)
+def what_is_in_the_buffer_is_lost(t: Remoting) -> None:
+    """Messages buffered at a crash are popped again, acknowledged or not.
+
+    Only a changed message is also redelivered.
+    """
+    see_unwritten(t)
+
+
+@remoting_case("PopBufferMergeService.commitOffset", needs=NEEDS, settings={**BUFFER, **WRITTEN_OFTEN}, tidy=True)
+def what_is_acknowledged_in_the_buffer_is_over(t: Remoting) -> None:
+    """Messages all acknowledged in the buffer are not popped again after a crash; the messages after them are."""
+    group = popping(t, 6)
+    t.wait(FIRST_WRITE_SECONDS)
+    group.ack_all(group.pop(max_messages=2, invisible_ms=INVISIBLE_MS))
+    group.pop(max_messages=2, invisible_ms=INVISIBLE_MS)
+    group.ack_all(group.pop(max_messages=1, invisible_ms=INVISIBLE_MS))
+    group.reaches(2)
+    t.wait(2)
+    see_after_crash(group)
+
+
+@remoting_case("PopConsumerService.popAsync", needs=NEEDS, settings={**RECORDS, **WRITTEN_OFTEN}, tidy=True)
+def records_of_before_the_write_are_kept(t: Remoting) -> None:
+    """With KV records the last read is popped again after a crash, and the messages in flight are also redelivered."""
+    see_written(t)
+
+
+@remoting_case("PopConsumerRocksdbStore.writeRecords", needs=NEEDS, settings={**RECORDS, **WRITTEN_ONCE}, tidy=True)
+def records_of_after_the_write_are_kept(t: Remoting) -> None:
+    """KV records are on disk at once. After a crash, messages in flight are redelivered and also popped again."""
+    see_unwritten(t)
+
+
+@remoting_case("PopConsumerCache.run", needs=NEEDS, settings={**RECORDS_IN_MEMORY, **WRITTEN_OFTEN}, tidy=True)
+def records_that_have_left_the_memory_are_kept(t: Remoting) -> None:
+    """KV records that have left the memory cache are on disk, and messages in flight are redelivered after a crash."""
+    see_written(t)
+
+
+@remoting_case("PopConsumerCache.writeRecords", needs=NEEDS, settings={**RECORDS_IN_MEMORY, **WRITTEN_ONCE}, tidy=True)
+def records_in_memory_are_lost(t: Remoting) -> None:
+    """KV records in memory are lost in a crash: their messages are popped again.
+
+    Only a changed message is redelivered.
+    """
+    see_unwritten(t)
+
+
+@remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings=WRITTEN_OFTEN, tidy=True)
+def a_batch_in_order_blocks_after_a_crash(t: Remoting) -> None:
+    """An ordered batch in flight for 20 s is still in flight after a crash. Acknowledging it unblocks its queue."""
+    see_order(t)
+
+
+@remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings={**RECORDS, **WRITTEN_OFTEN}, tidy=True)
+def a_batch_in_order_blocks_where_pops_write_records(t: Remoting) -> None:
+    """With KV records, too, an ordered batch is in flight after a crash. Acknowledging it unblocks its queue."""
+    see_order(t)
+
+
+def see_order(t: Remoting) -> None:
+    """Pop three messages in order, acknowledge the first, and crash the broker."""
+    group = popping(t, 5)
+    one, two, three = group.handles_in_order(3, invisible_ms=120_000, attempt_id="first")
+    t.see("acknowledged before", group.ack(one, 0))
+    t.wait(22)  # ordered batches are written every 10 s
+    t.crash()
+    t.see("committed", group.committed())
+    t.see("another attempt", group.pop_in_order(attempt_id="second").bodies)
+    t.see("by old handles", [group.ack(handle, offset).code for handle, offset in ((two, 1), (three, 2))])
+    t.see("committed by old handles", group.reaches(3))
+    t.see("the next", group.pop_in_order(invisible_ms=120_000, attempt_id="third"))
+
+
+@remoting_case("PopReviveService.consumeReviveMessage", needs=NEEDS, settings=WRITTEN_ONCE, tidy=True)
+def what_came_back_after_the_write_comes_back_twice(t: Remoting) -> None:
+    """The revive log's position is a group offset.
+
+    Messages revived after its last write are redelivered again after a crash.
+    """
+    group = popping(t, 2)
+    one, _ = group.handles(invisible_ms=12_000)
+    group.ack(one, 0)
+    t.until(group.copied, 40)
+    t.see("came back", bodies(group.copies()))
+    t.crash()
+    t.until(lambda: group.copied() > 1, 60)
+    t.see("after the crash", [[each.body.decode(), each.reconsume_times] for each in group.copies(2)])
+    t.wait(10)
+    t.see("copies at last", t.max_offset(group.retry_topic))
+
+
+@remoting_case("PopBufferMergeService.shutdown", needs=RESTARTS, settings={**BUFFER, **WRITTEN_ONCE}, tidy=True)
+def a_stop_in_order_writes_the_buffer(t: Remoting) -> None:
+    """A graceful stop stores the buffer: messages in flight are redelivered, and none is popped again."""
+    see_stopped(t)
+
+
+@remoting_case("PopConsumerCache.shutdown", needs=RESTARTS, settings={**RECORDS_IN_MEMORY, **WRITTEN_ONCE}, tidy=True)
+def a_stop_in_order_and_records_in_memory(t: Remoting) -> None:
+    """A graceful stop loses KV records in memory, as a crash does.
+
+    Only a changed message is redelivered, the rest is popped.
+    """
+    see_stopped(t)
+
+
+@remoting_case("BrokerController.shutdown", needs=RESTARTS, settings=WRITTEN_ONCE, tidy=True)
+def a_stop_in_order_writes_the_offsets(t: Remoting) -> None:
+    """A graceful stop writes the offsets: messages in flight are redelivered, and none is popped again."""
+    see_stopped(t)
+
+
+def see_stopped(t: Remoting) -> None:
+    """Pop messages shortly before the broker is stopped gracefully."""
+    group = popping(t, 6)
+    take_four(group)
+    t.wait(2)
+    t.see("committed before", group.committed())
+    t.restart()
+    see_what_comes(group)

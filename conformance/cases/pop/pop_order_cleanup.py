@@ -1,0 +1,84 @@
+"""Cleanup of ordered batches in flight: the broker checks them when it writes their file, every 10 s."""
+
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+
+from ...case import remoting_case
+from ...worlds.answer import Answer
+from ...worlds.pops import PopGroup, popping
+from ...worlds.remoting import Remoting
+
+LONG_MS = 3_600_000
+WRITTEN_SECONDS = 21
+"""Seconds after which the file was written at least once, even on a busy broker."""
+
+
+def _out(t: Remoting, queue: int) -> PopGroup:
+    """Create a group with both messages of one queue in flight in order for an hour. The topic has two queues."""
+    group = popping(t, 2, queues=2)
+    t.require(len(group.pop_in_order(queue=queue, invisible_ms=LONG_MS).messages) == 2, "a batch was to be popped")
+    return group
+
+
+def _see_popped(t: Remoting, label: str, group: PopGroup, queue: int) -> None:
+    answer: Answer = group.pop_in_order(queue=queue, invisible_ms=LONG_MS)
+    t.see(label, [answer.bodies, answer.fields.get("orderCountInfo")])
+
+
+@remoting_case("ConsumerOrderInfoManager.autoClean")
+def a_batch_is_kept(t: Remoting) -> None:
+    """A batch of an unchanged group and topic is still in flight after the file was written."""
+    group = _out(t, 1)
+    t.wait(WRITTEN_SECONDS)
+    _see_popped(t, "popped", group, 1)
+
+
+@remoting_case("ConsumerOrderInfoManager.autoClean, ClientManageProcessor.unregisterClient")
+def a_consumer_that_leaves_keeps_its_batch(t: Remoting) -> None:
+    """A batch stays in flight, also for other consumers, when its consumer unregisters and disconnects."""
+    group, client, connection = popping(t, 2, queues=2), t.new("client"), t.connect()
+    t.heartbeat(client, groups={group.name: {group.topic: "*"}}, to=connection)
+    t.require(
+        len(group.pop_in_order(queue=1, invisible_ms=LONG_MS, to=connection).messages) == 2, "no batch was popped"
+    )
+    who = {"clientID": client, "consumerGroup": group.name}
+    t.see("left", t.ask(RequestCode.UNREGISTER_CLIENT, who, to=connection), 0)
+    t.disconnect(connection)
+    _see_popped(t, "popped at once", group, 1)
+    t.wait(WRITTEN_SECONDS)
+    _see_popped(t, "popped", group, 1)
+
+
+@remoting_case("ConsumerOrderInfoManager.autoClean")
+def a_deleted_group_has_no_batch(t: Remoting) -> None:
+    """A group that is deleted and created again has no batch in flight.
+
+    Its messages are delivered as if for the first time.
+    """
+    group = _out(t, 1)
+    t.see("deleted", t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": False}), 0)
+    t.wait(WRITTEN_SECONDS)
+    t.group(name=group.name)
+    _see_popped(t, "popped", group, 1)
+
+
+@remoting_case("ConsumerOrderInfoManager.autoClean")
+def a_queue_that_was_taken_away_has_no_batch(t: Remoting) -> None:
+    """A queue that was removed and added again has no batch in flight; another queue keeps its batch."""
+    group = _out(t, 1)
+    t.require(len(group.pop_in_order(queue=0, invisible_ms=LONG_MS).messages) == 2, "a batch was to be popped")
+    t.topic(name=group.topic, queues=1)
+    t.wait(WRITTEN_SECONDS)
+    t.topic(name=group.topic, queues=2)
+    _see_popped(t, "the queue that was away", group, 1)
+    _see_popped(t, "the other", group, 0)
+
+
+@remoting_case("ConsumerOrderInfoManager.autoClean")
+def a_deleted_topic_has_no_batch(t: Remoting) -> None:
+    """A topic that is deleted and created again under the same name has no batch in flight."""
+    group = _out(t, 1)
+    t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic}), 0)
+    t.wait(WRITTEN_SECONDS)
+    t.topic(name=group.topic, queues=2)
+    group.fill(1, queue=1)
+    _see_popped(t, "popped", group, 1)

@@ -1,0 +1,277 @@
+"""Redelivery of popped, unacknowledged messages through the group's retry topic."""
+
+from collections.abc import Mapping
+
+from rocketmq_testkit.emulator.message.names import revive_topic
+from rocketmq_testkit.emulator.pop.check_point import CK_TAG, CheckPoint
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+
+from ...case import remoting_case
+from ...worlds.answer import Answer
+from ...worlds.pops import PopGroup, bodies, popping
+from ...worlds.remoting import Remoting, compressed
+
+ONE_QUEUE: Mapping[str, str] = {"reviveQueueNum": "1", "timerPrecisionMs": "100"}
+"""Settings: all check points in one revive queue, readable within 0.3 s of their times."""
+HOUR_MS = 3_600_000
+LATEST_MS = 2**63 - 1
+
+
+def pop_when_there(group: PopGroup) -> Answer:
+    """Pop with an invisible duration of 0, repeated until a message is found."""
+    found = group.t.until(lambda: answer if (answer := group.pop(invisible_ms=0)).messages else None)
+    group.t.require(found, f"{group.topic} stayed empty")
+    assert found is not None
+    return found
+
+
+def write_check_point(group: PopGroup, offset: int, queue: int, invisible_ms: int, readable_ms: int) -> None:
+    """Write a check point of one message into a revive queue, as the broker does. Both durations are in ms from now."""
+    t = group.t
+    now = t.now_ms()
+    point = CheckPoint(group.topic, group.name, 0, offset, now, invisible_ms, t.broker_name, [0])
+    deliver = {"TIMER_DELIVER_MS": str(now + readable_ms)}
+    answer = t.send(revive_topic(t.cluster), point.to_json(), queue=queue, tag=CK_TAG, properties=deliver)
+    t.require(answer.code == 0, f"a check point was to be written: {answer}")
+
+
+@remoting_case("PopReviveService.mergeAndRevive", alone=True)
+def a_message_comes_back_after_its_time(t: Remoting) -> None:
+    """An unacknowledged message appears in the retry topic 2 s or slightly more after its invisible duration."""
+    group = popping(t, 1)
+    watch = t.stopwatch()
+    group.pop(invisible_ms=2000)
+    t.see("copy", group.copies())
+    t.see("after", watch.between(3.9, 10))
+    t.see("popped", group.pop(), 0)
+
+
+@remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
+def a_later_check_point_of_its_queue_delays_it(t: Remoting) -> None:
+    """A revive queue's clock is the newest time read; a check point waits until 3 s before it, here 4.2 s late.
+
+    An acknowledgement counts until then.
+    """
+    group = popping(t, 3)
+    watch = t.stopwatch()
+    [_, acknowledged] = group.handles(max_messages=2, invisible_ms=4000)
+    group.pop(invisible_ms=6200)
+    t.wait(7)
+    t.see("copies 3 s after the end", group.copied())
+    group.ack(acknowledged, 1)
+    t.see("copies", bodies(group.copies(2)))
+    t.see("after", watch.between(8.1, 10))
+
+
+@remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
+def a_check_point_2_s_behind_brings_it_back(t: Remoting) -> None:
+    """A delayed check point is revived as soon as its queue reads a time more than 2 s after its end."""
+    group = popping(t, 3)
+    watch = t.stopwatch()
+    for invisible_ms in (4000, 6200, 7400):
+        group.pop(max_messages=1, invisible_ms=invisible_ms)
+    t.see("first", bodies(group.copies(1)))
+    t.see("first after", watch.between(6.3, 8.3))
+    t.see("others", bodies(group.copies(3)))
+    t.see("others after", watch.between(9.3, 11))
+
+
+@remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
+def an_acknowledgement_delays_the_rest(t: Remoting) -> None:
+    """A message popped with an acknowledged one is redelivered 3 s after its end, because the ack is 1 s newer."""
+    group = popping(t, 2)
+    watch = t.stopwatch()
+    one, _ = group.handles(invisible_ms=4000)
+    group.ack(one, 0)
+    t.see("copies", bodies(group.copies()))
+    t.see("after", watch.between(6.9, 8.5))
+
+
+@remoting_case("PopReviveService.mergeAndRevive", alone=True)
+def an_undecided_check_point_holds_its_queue_back(t: Remoting) -> None:
+    """Check points after one with an hour's duration wait for it; those of other revive queues do not."""
+    group = popping(t, 3)
+    write_check_point(group, 0, 0, HOUR_MS, 500)
+    write_check_point(group, 1, 0, 4000, 3000)
+    write_check_point(group, 2, 1, 4000, 3000)
+    t.see("came back", bodies(group.copies()))
+    t.wait(8)
+    t.see("8 s later", bodies(group.copies()))
+
+
+@remoting_case("PopReviveService.mergeAndRevive", settings=ONE_QUEUE, alone=True)
+def an_end_too_late_for_a_number_holds_its_queue_back(t: Remoting) -> None:
+    """A check point whose end overflows 64 bits is never revived.
+
+    It blocks those after it, once its queue has a time.
+    """
+    group = popping(t, 3)
+    for offset, invisible_ms in enumerate((3000, LATEST_MS, 3000)):
+        write_check_point(group, offset, 0, invisible_ms, 500 + 200 * offset)
+    t.see("came back in half a minute", bodies(group.copies(3)))
+
+
+@remoting_case("PopReviveService.reviveRetry")
+def a_copy_keeps_what_was_sent(t: Remoting) -> None:
+    """The copy keeps body, flag, tags, keys, properties and born time.
+
+    It counts the redelivery and has the first pop time.
+    """
+    group = popping(t)
+    properties = {"colour": "blue", "WAIT": "true"}
+    group.send("body", tag="A", keys="k1 k2", properties=properties, flag=7)
+    answer = pop_when_there(group)
+    original = answer.messages[0]
+    [copy] = group.copies()
+    t.see("copy", copy)
+    t.see("born at the same time", copy.born_timestamp == original.born_timestamp)
+    t.see("born on the broker", copy.born_host == copy.store_host)
+    t.see("first pop time is the pop time", copy.properties["1ST_POP_TIME"] == answer["popTime"])
+
+
+@remoting_case("PopReviveService.reviveRetry")
+def a_compressed_message_comes_back_compressed(t: Remoting) -> None:
+    """The copy of a compressed message keeps its system flag and its compressed body."""
+    group = popping(t)
+    group.send(compressed(b"hello " * 20), sysFlag=1)
+    t.until(lambda: t.max_offset(group.topic) == 1)
+    group.pop(invisible_ms=0)
+    t.see("copy", group.copies())
+    t.see("popped", group.pop(), 0)
+
+
+@remoting_case("PopReviveService.addRetryTopicIfNotExist")
+def the_retry_topic_is_made_at_the_first_copy(t: Remoting) -> None:
+    """The retry topic is created with the first copy: one queue, readable and writable, group offset 0."""
+    group = popping(t, 1)
+    group.pop(invisible_ms=0)
+    t.see("while it is out", t.config_of(group.retry_topic), 17)
+    group.copies()
+    t.see("afterwards", t.config_of(group.retry_topic).json)
+    t.see("the group's offset", group.retry.committed(setZeroIfNotFound=False), 0)
+
+
+@remoting_case("PopReviveService.reviveMsgFromCk")
+def a_batch_comes_back_in_order(t: Remoting) -> None:
+    """The messages of one pop are redelivered in the order of their offsets."""
+    group = popping(t, 5)
+    group.pop(invisible_ms=0)
+    t.see("copies", bodies(group.copies(5)))
+
+
+@remoting_case("PopReviveService.reviveRetry")
+def all_queues_come_back_through_one(t: Remoting) -> None:
+    """Messages of every queue are redelivered through queue 0 of the retry topic, in check point order."""
+    group = popping(t, queues=4)
+    for queue in range(4):
+        group.fill(queue=queue, tag=f"Q{queue}")
+    order = [message.tag for message in group.pop(invisible_ms=0).messages]
+    found = group.copies(4)
+    t.see("queues", [message.queue_id for message in found])
+    t.see("in the order of the pop", [message.tag for message in found] == order)
+
+
+@remoting_case("PopReviveService.reviveRetry")
+def every_redelivery_counts(t: Remoting) -> None:
+    """A message popped repeatedly returns to the retry topic each time with its reconsume times increased by one."""
+    group = popping(t, 1)
+    first = group.pop(invisible_ms=0)["popTime"]
+    for round_ in range(1, 4):
+        found = group.copies(round_)
+        t.see("copies", [[each.queue_offset, each.reconsume_times] for each in found])
+        t.see("first pop time stays", {each.properties["1ST_POP_TIME"] for each in found} == {first})
+        if round_ < 3:
+            answer = group.pop(invisible_ms=0)
+            t.see("start", answer["startOffsetInfo"])
+            t.see("popped", answer.messages[0])
+
+
+@remoting_case("PopReviveService.reviveRetry")
+def the_pop_time_of_a_copy_is_that_of_the_change(t: Remoting) -> None:
+    """A message redelivered after a change has the time of the change as its first pop time."""
+    group = popping(t, 1)
+    answer = group.pop(invisible_ms=2000)
+    [handle] = group.handles_of(answer)
+    t.wait(0.5)
+    changed = group.change(handle, 0, 0)
+    [copy] = group.copies()
+    t.see("time of the pop", copy.properties["1ST_POP_TIME"] == answer["popTime"])
+    t.see("time of the change", copy.properties["1ST_POP_TIME"] == changed["popTime"])
+
+
+@remoting_case("PopReviveService.reviveRetry")
+def groups_have_their_own_copies(t: Remoting) -> None:
+    """A message is redelivered only to the group that did not acknowledge it."""
+    one = popping(t)
+    other = one.among(t.group())
+    one.fill()
+    one.pop(invisible_ms=0)
+    other.ack(other.handle(invisible_ms=0), 0)
+    t.see("copies of the one", bodies(one.copies()))
+    t.see("copies of the other", other.copied())
+    t.see("popped by the one", one.pop().bodies)
+    t.see("popped by the other", other.pop().bodies)
+
+
+@remoting_case("PopReviveService.mergeAndRevive, SubscriptionGroupManager.findSubscriptionGroupConfig")
+def a_deleted_group_is_made_again(t: Remoting) -> None:
+    """A message popped by a deleted group is still redelivered. With automatic groups the group is created again."""
+    group = popping(t, 1)
+    group.pop(invisible_ms=2000)
+    t.see("deleted", t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": False}), 0)
+    t.see("came back", bodies(group.copies()))
+    t.see("popped", group.pop().bodies)
+
+
+@remoting_case("PopReviveService.mergeAndRevive")
+def a_deleted_topic_gives_nothing_back(t: Remoting) -> None:
+    """Messages popped from a topic that is then deleted are not redelivered."""
+    group = popping(t, 1)
+    group.pop(invisible_ms=2000)
+    t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic}), 0)
+    t.wait(7)
+    t.see("copies", group.copied())
+
+
+@remoting_case("PopReviveService.reviveRetry, HookUtils.transformDelayLevelMessage")
+def a_delayed_message_is_delayed_again(t: Remoting) -> None:
+    """The copy of a message with a delay level is delayed by that level again before it reaches the retry topic."""
+    group = popping(t)
+    group.send("late", properties={"DELAY": "2"})
+    answer = pop_when_there(group)
+    watch = t.stopwatch()
+    t.see("popped", answer.messages)
+    t.see("copy", group.copies())
+    t.see("after", watch.between(6.5, 14))
+
+
+@remoting_case("PopReviveService.reviveRetry, HookUtils.checkIfTimerMessage")
+def a_timer_message_is_not_delayed_again(t: Remoting) -> None:
+    """The copy of a message with its own delivery time keeps its timer properties and is not delayed again."""
+    group = popping(t)
+    group.send("late", properties={"TIMER_DELAY_MS": "1000"})
+    pop_when_there(group)
+    watch = t.stopwatch()
+    t.see("copy", group.copies())
+    t.see("after", watch.between(1.5, 10))
+
+
+@remoting_case("PopReviveService.reviveRetry")
+def a_copy_waits_behind_others(t: Remoting) -> None:
+    """The retry topic is read like any queue: each pop advances the group's offset there."""
+    group = popping(t, 3)
+    group.bring_back(3)
+    t.see("two", group.pop(max_messages=2).bodies)
+    t.see("committed", group.retry.reaches(2), 0)
+    t.see("one", group.pop(max_messages=2).bodies)
+
+
+@remoting_case("PopReviveService.reviveRetry")
+def filters_see_copies_too(t: Remoting) -> None:
+    """A pop with a tag returns only redelivered messages with that tag and skips the others."""
+    group = popping(t)
+    group.fill(tag="A")
+    group.fill(tag="B")
+    group.bring_back(2)
+    t.see("popped", [message.tag for message in group.pop(expression="B").messages])
+    t.see("the rest", [message.tag for message in group.pop().messages])

@@ -1,0 +1,206 @@
+"""Topics with cleanup.policy=COMPACTION: messages have a key and are read from a separate log."""
+
+from rocketmq_testkit.remoting.client import batch_body
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+
+from ...case import grpc_case, remoting_case
+from ...worlds.answer import Answer
+from ...worlds.consumer import consumer_of
+from ...worlds.grpc import Grpc
+from ...worlds.remoting import Remoting, short_names
+from ..topic.topics import create
+
+SMALL_FILES = {
+    "compactionCqMappedFileSize": "460",
+    "compactionMappedFileSize": "1048576",
+    "compactionScheduleInternal": "3000",
+}
+"""Settings of a broker that compacts often, with log files of nine messages."""
+IN_A_FILE = 9
+ROUND_SECONDS = 25
+"""Three times the longest time in seconds until a compaction."""
+
+
+def compacted(t: Remoting, queues: int = 1) -> str:
+    """Create a compacted topic."""
+    topic = t.new()
+    policy = "+cleanup.policy=COMPACTION"
+    answer = create(t, topic, readQueueNums=queues, writeQueueNums=queues, attributes=policy)
+    t.require(answer.code == 0, f"the topic was not made: {answer}")
+    return topic
+
+
+@remoting_case("SendMessageProcessor.sendMessage")
+def a_message_needs_a_key(t: Remoting) -> None:
+    """A message without keys is rejected by a compacted topic; one within a batch is accepted."""
+    topic = compacted(t)
+    t.see("no key", t.send(topic), 13)
+    t.see("blank keys", t.send(topic, keys="  "), 13)
+    t.see("a tag is no key", t.send(topic, tag="k"), 13)
+    t.see("key", t.send(topic, keys="k"), 0)
+    t.see("half message without key", t.send(topic, properties={"TRAN_MSG": "true", "PGROUP": "PG"}), 13)
+    t.see("delayed message without key", t.send(topic, properties={"DELAY": "1"}), 13)
+    t.see("batch without keys", send_batch(t, topic, {}, b"b"), 0)
+    t.see("bad queue", t.send(topic, queue=7), 29)
+
+
+@remoting_case("CompactionLog.getMessage")
+def a_compacted_topic_is_read_without_a_filter(t: Remoting) -> None:
+    """The broker does not filter a compacted topic: consumers get all messages and filter them."""
+    topic = compacted(t)
+    t.readable(topic, *(t.send(topic, body, keys="k", tag=body) for body in ("a", "b", "c")))
+    t.until(lambda: len(t.pull(topic, t.group()).messages) == 3, 10)
+    for expression in ("*", "b", "nothing"):
+        t.see(f"tag {expression}", t.pull(topic, t.group(), expression=expression).found)
+    t.see("SQL92", t.pull(topic, t.group(), expression="TAGS = 'b'", type="SQL92").found)
+    t.see("popped", t.pop(topic, t.group(), expression="b").found)
+
+
+@remoting_case("CompactionLog.getMessage")
+def where_a_read_of_a_compacted_topic_may_begin(t: Remoting) -> None:
+    """A pull beyond the end of a compacted topic is moved to its beginning; one at the end is held as usual."""
+    topic = compacted(t)
+    t.readable(topic, *(t.send(topic, f"m{number}", keys="k") for number in range(3)))
+    t.until(lambda: len(t.pull(topic, t.group()).messages) == 3, 10)
+    for offset in (0, 2, 3, 4, 9, -1):
+        t.see(f"from {offset}", t.pull(topic, t.group(), offset=offset).without("suggestWhichBrokerId"))
+    waiting = t.start_pull(topic, t.group(), offset=3, suspend_ms=15_000)
+    t.settle()
+    t.readable(topic, t.send(topic, "m3", keys="k"))
+    t.see("waited", t.arrival(waiting).bodies)
+
+
+@remoting_case("CompactionStore.getMessage")
+def an_empty_compacted_topic_has_nothing(t: Remoting) -> None:
+    """A pull from an empty queue of a compacted topic finds nothing."""
+    topic = compacted(t)
+    t.see("from 0", t.pull(topic, t.group()).code)
+    t.see("from 5", t.pull(topic, t.group(), offset=5).code)
+    t.see("popped", t.pop(topic, t.group()).code)
+
+
+@remoting_case("CompactionLog.compactAndReplace")
+def the_same_key_may_come_again(t: Remoting) -> None:
+    """Messages with the same key remain until their file is full, and can be queried and viewed."""
+    topic = compacted(t)
+    sends = t.readable(topic, *(t.send(topic, f"m{number}", keys="same") for number in range(3)))
+    t.until(lambda: len(t.pull(topic, t.group()).messages) == 3, 10)
+    t.see("pulled", t.pull(topic, t.group()).found)
+    t.until(lambda: len(t.query(topic, "same").messages) == 3)
+    t.see("queried", t.query(topic, "same").found)
+    t.see("viewed", t.view(sends[0].place, topic=topic).bodies)
+
+
+@grpc_case("SendMessageActivity.sendMessage")
+def a_message_through_the_proxy_needs_a_key(t: Grpc) -> None:
+    """A gRPC client's message for a compacted topic also requires a key. With one it is received with any tag."""
+    topic = t.new()
+    fields = {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
+    fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
+    fields |= {"attributes": "+cleanup.policy=COMPACTION,+message.type=NORMAL"}
+    t.see("made", t.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields), 0)
+    t.see("no key", t.send(t.message(topic)).status)
+    t.see("key", t.send(t.message(topic, "keyed", tag="A", keys=["k"])).status.code)
+    consumer = consumer_of(t, topic, t.group())
+    t.see("received", consumer.received_at_last().bodies)
+
+
+def fill(t: Remoting, topic: str, *messages: tuple[str, str]) -> None:
+    """Send messages with these keys and bodies, empty ones in batches, and wait until they can be read."""
+    for keys, body in messages:
+        answer = t.send(topic, body, keys=keys) if body else send_batch(t, topic, {"KEYS": keys})
+        t.readable(topic, answer)
+    t.until(lambda: t.pull(topic, t.group(), offset=len(messages)).code == 19, 10)
+
+
+def send_batch(t: Remoting, topic: str, properties: dict[str, str], body: bytes = b"") -> Answer:
+    """Send a batch of one message."""
+    fields = short_names(t.send_fields(topic, unique=False, batch=True))
+    return t.ask(RequestCode.SEND_BATCH_MESSAGE, fields, batch_body([(body, properties)]))
+
+
+def counted(messages: int, keys: int = 3) -> list[tuple[str, str]]:
+    """Return messages whose keys repeat after `keys` messages."""
+    return [(f"k{number % keys}", f"m{number}") for number in range(messages)]
+
+
+def until_looked_through(t: Remoting, topic: str, bodies: list[str]) -> None:
+    """Wait until the first pull returns other bodies than these."""
+    t.until(lambda: t.pull(topic, t.group()).bodies != bodies, ROUND_SECONDS)
+
+
+def all_answers(t: Remoting, topic: str) -> list[list[str]]:
+    """Return the bodies of successive pulls."""
+    found, offset = [], 0
+    while (answer := t.pull(topic, t.group(), offset=offset)).code == 0:
+        found.append(answer.bodies)
+        offset = int(answer["nextBeginOffset"])
+    return found
+
+
+@remoting_case("CompactionLog.compactAndReplace", settings=SMALL_FILES)
+def the_last_message_of_each_key_is_kept(t: Remoting) -> None:
+    """Once files are full, only the last message of each key remains. A pull returns messages of one file."""
+    topic = compacted(t)
+    fill(t, topic, *counted(20))
+    t.see("all", all_answers(t, topic))
+    until_looked_through(t, topic, [f"m{number}" for number in range(IN_A_FILE)])
+    t.see("kept", all_answers(t, topic))
+    for offset in (0, 14, 16, 17, 18, 20, 21):
+        t.see(f"from {offset}", t.pull(topic, t.group(), offset=offset).without("suggestWhichBrokerId"))
+    queue = {"topic": topic, "queueId": 0}
+    codes = (RequestCode.GET_MIN_OFFSET, RequestCode.GET_MAX_OFFSET)
+    t.see("offsets of the queue", [t.ask(code, queue)["offset"] for code in codes])
+    t.see("popped", t.pop(topic, t.group()).found)
+
+
+@remoting_case("CompactionLog.shouldRetainMsg", settings=SMALL_FILES)
+def a_message_without_body_deletes_its_key(t: Remoting) -> None:
+    """A message without a body deletes its key and is deleted as well. Several keys in a message count as one key."""
+    topic = compacted(t)
+    fill(t, topic, ("a", "a0"), ("b", "b1"), ("a b", "ab2"), ("a", ""), *counted(6, 1))
+    until_looked_through(t, topic, ["a0", "b1", "ab2", "", "m0", "m1", "m2", "m3", "m4"])
+    t.see("kept", all_answers(t, topic))
+
+
+@remoting_case("CompactionLog.compactAndReplace", settings=SMALL_FILES)
+def a_key_may_come_again_after_it_was_kept(t: Remoting) -> None:
+    """A later compaction drops a message that an earlier one kept if its key was sent again."""
+    topic = compacted(t)
+    fill(t, topic, *counted(10))
+    until_looked_through(t, topic, [f"m{number}" for number in range(IN_A_FILE)])
+    t.see("first round", all_answers(t, topic))
+    before = t.pull(topic, t.group()).bodies
+    t.readable(topic, *(t.send(topic, f"n{number}", keys="k0") for number in range(IN_A_FILE)))
+    until_looked_through(t, topic, before)
+    t.see("second round", all_answers(t, topic))
+
+
+@remoting_case("CompactionLog.putEndMessage", settings=SMALL_FILES)
+def a_file_of_which_nothing_would_be_left_stays(t: Remoting) -> None:
+    """A file whose messages all have no body is not compacted, because the compaction fails."""
+    topic = compacted(t)
+    fill(t, topic, *([("a", "")] * IN_A_FILE), ("b", "last"))
+    t.wait(ROUND_SECONDS)
+    t.see("nothing dropped", all_answers(t, topic))
+
+
+@remoting_case("CompactionLog.asyncPutMessage", settings=SMALL_FILES)
+def where_messages_of_a_compacted_topic_lie(t: Remoting) -> None:
+    """Offsets of a compacted topic's messages are those in its queue's own log, from 0 on.
+
+    A message without keys is in no such log.
+    """
+    topic = compacted(t, queues=2)
+    fill(t, topic, ("a", "m0"))
+    t.send(topic, "other queue", queue=1, keys="a")
+    send_batch(t, topic, {}, b"without keys")
+    t.readable(topic, t.send(topic, "m2", keys="a"))
+    t.until(lambda: len(t.pull(topic, t.group()).messages) == 2, 10)
+    t.until(lambda: t.pull(topic, t.group(), 1).code == 0, 10)
+    answer = t.pull(topic, t.group())
+    first, second = answer.messages
+    t.see("bodies", answer.bodies)
+    t.see("first", first.physical_offset)
+    t.see("second behind it", second.physical_offset == int.from_bytes(answer.body[:4], "big"))
+    t.see("first of the other queue", t.pull(topic, t.group(), 1).messages[0].physical_offset)

@@ -1,0 +1,111 @@
+"""Deletion of full commit log files: at a configured hour, on request, or because the disk is too full.
+
+Upstream checks every `cleanResourceInterval`, for the first time a minute after the start. The emulator schedules a
+check only if it can find something. If the disk has no size, the cap on stored bytes bounds the log instead.
+Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpired (5.3.3).
+"""
+
+from ..config import BrokerConfig
+from ..gate.gate import Call
+from ..kernel.scheduler import Scheduler, Timer
+from ..operations import CleanExpiredConsumeQueue, DeleteExpiredCommitLog, Done
+from ..topic.topic_table import Topics
+from .arrival_listener import Arrival
+from .disk import Pressure
+from .message_store import MessageStore
+
+FIRST_LOOK_MS = 60_000
+LOOKS_WHEN_TOLD = 20
+HOUR_MS = 3_600_000
+_DAYS_AHEAD = 400
+"""If no check within this many days is in a configured hour, it is assumed that none ever will be."""
+
+
+class CleanUp:
+    """File deletion of one run of a broker. Hours of the day are in UTC."""
+
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, store: MessageStore, topics: Topics) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = store
+        store.disk.full = False
+        self._topics = topics
+        self._first_ms = scheduler.now_ms + FIRST_LOOK_MS
+        self._interval_ms = config.clean_resource_interval
+        self._told = 0
+        """The number of checks to come that ignore the hour of the day."""
+        self._timer: Timer | None = None
+        self._pressure = Pressure.NONE
+        """The disk usage level when the next check was scheduled."""
+        self._watches = False
+        self.look_ahead()
+
+    def delete_files(self, call: Call, operation: DeleteExpiredCommitLog) -> Done:
+        """Make the next twenty checks delete expired files at any hour."""
+        self._told = LOOKS_WHEN_TOLD
+        self.look_ahead()
+        return Done()
+
+    def forget_queues(self, call: Call, operation: CleanExpiredConsumeQueue) -> Done:
+        """Delete consume queues without remaining messages, except those of system topics; they restart at offset 0."""
+        self._store.forget_spent_queues(self._topics.is_system)
+        return Done()
+
+    def look_ahead(self) -> None:
+        """Schedule the next check that can find something. Call it when a file is full or a key has changed."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._store.disk.bounded and not self._watches:
+            self._watches = True
+            self._store.arrivals.append(Arrival(self._grown))
+        self._pressure = self._store.disk.pressure(self._store.log.stored_bytes)
+        due = self._next_look()
+        self._timer = None if due is None else self._scheduler.call_at(due, self._look, "clean up")
+
+    def _grown(self, *_message: object) -> None:
+        if self._store.disk.pressure(self._store.log.stored_bytes) is not self._pressure:
+            self.look_ahead()
+
+    def _look(self) -> None:
+        now, log = self._scheduler.now_ms, self._store.log
+        pressure = self._store.disk.look(log.stored_bytes)
+        if self._told or pressure or self._is_the_hour(now):
+            self._told = max(self._told - 1, 0)
+            reserved = self._config.file_reserved_time * HOUR_MS
+            at_once = self._cleans_at_once(pressure)
+            old = [full for full in log.full_files() if at_once or now >= full + reserved]
+            log.drop_oldest(min(len(old), self._config.delete_file_batch_max))
+        self.look_ahead()
+
+    def _cleans_at_once(self, pressure: Pressure) -> bool:
+        return pressure >= Pressure.FORCIBLE and self._config.clean_file_forcibly_enable
+
+    def _next_look(self) -> int | None:
+        soon = self._scheduler.now_ms + 1
+        disk = self._store.disk
+        if self._told or disk.would_be_full(self._pressure) is not disk.full:
+            return self._look_from(soon)
+        oldest = next(iter(self._store.log.full_files()), None)
+        if oldest is None:
+            return None
+        if self._cleans_at_once(self._pressure):
+            return self._look_from(soon)
+        due = self._look_from(max(soon, oldest + self._config.file_reserved_time * HOUR_MS))
+        if self._pressure:
+            return due
+        for _ in range(_DAYS_AHEAD * 24):
+            if self._is_the_hour(due):
+                return due
+            due = self._look_from(due // HOUR_MS * HOUR_MS + HOUR_MS)
+        return None
+
+    def _look_from(self, ms: int) -> int:
+        """Return the time of the first check at or after a time."""
+        late = max(ms - self._first_ms, 0)
+        return self._first_ms + -(-late // self._interval_ms) * self._interval_ms
+
+    def _is_the_hour(self, ms: int) -> bool:
+        return str(ms // HOUR_MS % 24) in [hour.strip().lstrip("0") or "0" for hour in self._hours()]
+
+    def _hours(self) -> list[str]:
+        return self._config.delete_when.split(";")

@@ -1,0 +1,1 @@
+"""Room grpc_v2/transport/http2."""
