@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.auth.authentication import AccessControl
 
-from .config.duration_lists import check
+from .config.config_checks import check
 from .config.proxy_config import ProxyConfig
 from .messaging_service import MessagingService
 from .proxy.auto_renewal import Renewals

@@ -24,9 +24,9 @@ Set a key in one of these ways:
 
 A key that upstream has as well has upstream's name. An unknown name is an error that names the nearest key; a value out
 of range is an error that names the range. A key of upstream that has no effect in the emulator is accepted from a file,
-with a [warning](fixtures.md#warnings); [such keys](#without-effect) are listed below with the reason. A key that is set
-but cannot do all that its name suggests causes a warning as well: `requestRefusals=ack=OVERLOAD` does not concern gRPC
-clients.
+with a [warning](fixtures.md#warnings); [such keys](#without-effect) are listed below with the reason. A key in the file
+of another component causes a warning that names the right file. A key that is set but cannot do all that its name
+suggests causes a warning as well: `requestRefusals=ack=OVERLOAD` does not concern gRPC clients.
 
 The profile `faithful` consists of the defaults. The profile `fast`, which the fixtures use, sets the values of the
 column `fast` and nothing else.

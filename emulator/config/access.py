@@ -7,14 +7,14 @@ from .keys import Config, key
 _PACKAGE = "org.apache.rocketmq"
 
 
+def local_metadata_provider(what: str) -> str:
+    """Return upstream's class that stores the users (`Authentication`) or the rights (`Authorization`) of a broker."""
+    return f"{_PACKAGE}.auth.{what.lower()}.provider.Local{what}MetadataProvider"
+
+
 def _metadata_providers(what: str) -> tuple[str, ...]:
     """Return upstream's metadata providers for users or policies: a broker's, and a proxy's that queries a broker."""
-    part = what.lower()
-    return (
-        "",
-        f"{_PACKAGE}.auth.{part}.provider.Local{what}MetadataProvider",
-        f"{_PACKAGE}.proxy.auth.Proxy{what}MetadataProvider",
-    )
+    return "", local_metadata_provider(what), f"{_PACKAGE}.proxy.auth.Proxy{what}MetadataProvider"
 
 
 def _strategies(what: str) -> tuple[str, ...]:

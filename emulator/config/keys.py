@@ -22,7 +22,15 @@ _NAME_LENGTH_MAX = 200
 
 
 class ConfigError(ValueError):
-    """An unusable key or value; the text says what to do."""
+    """An unusable key or value; the text says what to do.
+
+    `key` is the key, None if no single key is wrong. `nearest` is the nearest known key if the key does not exist.
+    """
+
+    def __init__(self, text: str, *, key: str | None = None, nearest: str | None = None) -> None:
+        super().__init__(text)
+        self.key = key
+        self.nearest = nearest
 
 
 def key(
@@ -113,27 +121,29 @@ class Config:
                 return value
             if str(value).strip().lower() in ("true", "false"):
                 return str(value).strip().lower() == "true"
-            raise ConfigError(f"{name}={value}: expected true or false{_for_example(name, default)}")
+            raise ConfigError(f"{name}={value}: expected true or false{_for_example(name, default)}", key=name)
         if isinstance(default, int | float):
             try:
                 number = type(default)(str(value).strip())
             except ValueError:
                 expected = "a whole number" if isinstance(default, int) else "a number"
                 wanted = f"expected {expected}{_in_unit(meta['unit'])}"
-                raise ConfigError(f"{name}={value}: {wanted}{_for_example(name, default)}") from None
+                raise ConfigError(f"{name}={value}: {wanted}{_for_example(name, default)}", key=name) from None
             low, high = meta["low"], meta["high"]
             if not (_LOWEST if low is None else low) <= number <= (_HIGHEST if high is None else high):
                 wanted = f"expected {_range(low, high)}{_in_unit(meta['unit'])}"
-                raise ConfigError(f"{name}={value}: {wanted}{_for_example(name, default)}")
+                raise ConfigError(f"{name}={value}: {wanted}{_for_example(name, default)}", key=name)
             return number
         text = str(value)
         if java_text(text) != text:
             raise ConfigError(
-                f"{name}={masked(name, text)!a}: half of a surrogate pair is no text; give text that is UTF-8"
+                f"{name}={masked(name, text)!a}: half of a surrogate pair is no text; give text that is UTF-8",
+                key=name,
             )
         if meta["choices"] and text not in meta["choices"]:
             choices = ", ".join(choice or "nothing" for choice in meta["choices"])
-            raise ConfigError(f"{name}={masked(name, text)}: expected one of {choices}{_for_example(name, default)}")
+            wanted = f"expected one of {choices}{_for_example(name, default)}"
+            raise ConfigError(f"{name}={masked(name, text)}: {wanted}", key=name)
         return text
 
     def as_text(self) -> str:

@@ -174,8 +174,8 @@ class BrokerRequestPools:
     def apply_config(self) -> None:
         """Apply the current configuration. Raises ConfigError for an unknown pool or form, or a malformed time."""
         config = self._config
-        times = _by_pool("requestTimes", config.request_times, _whole_number)
-        self._refusals = _by_pool("requestRefusals", config.request_refusals, RefusalForm.__getitem__)
+        times = request_times_ms(config)
+        self._refusals = request_refusals(config)
         for pool, threads in self._pools.items():
             threads.threads = getattr(config, pool.threads)
             threads.capacity = getattr(config, pool.capacity)
@@ -298,8 +298,18 @@ def _by_pool(key: str, text: str, read: Callable[[str], V]) -> dict[BrokerPool, 
             forms = ", ".join(form.name for form in RefusalForm) if is_form else "milliseconds"
             known = f"pools are {', '.join(_POOLS)}, values {forms}"
             example = f"{BrokerPool.SEND.title}={RefusalForm.OVERLOAD.name if is_form else 600}"
-            raise ConfigError(f"{key}={word}: not POOL=VALUE; {known}; use {key}={example}") from None
+            raise ConfigError(f"{key}={word}: not POOL=VALUE; {known}; use {key}={example}", key=key) from None
     return found
+
+
+def request_times_ms(config: BrokerConfig) -> dict[BrokerPool, int]:
+    """Return the time (ms) for which requests occupy a thread, by pool, from `requestTimes`. Raises ConfigError."""
+    return _by_pool("requestTimes", config.request_times, _whole_number)
+
+
+def request_refusals(config: BrokerConfig) -> dict[BrokerPool, RefusalForm]:
+    """Return the form of immediate refusals, by pool, from `requestRefusals`. Raises ConfigError."""
+    return _by_pool("requestRefusals", config.request_refusals, RefusalForm.__getitem__)
 
 
 def _whole_number(text: str) -> int:

@@ -49,10 +49,12 @@ def parse_delay_levels(text: str) -> list[int]:
         except (ValueError, KeyError):
             raise ConfigError(
                 f"messageDelayLevel={text}: level {level} is {word!r}, expected a whole number and s, m, h or d; "
-                "use messageDelayLevel=1s 5m"
+                "use messageDelayLevel=1s 5m",
+                key="messageDelayLevel",
             ) from None
     if not delays:
-        raise ConfigError(f"messageDelayLevel={text}: expected at least one level, for example 1s 5s 10s")
+        allowed = "expected at least one level; use messageDelayLevel=1s 5m"
+        raise ConfigError(f"messageDelayLevel={text}: {allowed}", key="messageDelayLevel")
     return delays
 
 

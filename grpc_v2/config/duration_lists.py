@@ -1,10 +1,6 @@
-"""Parse and validate configuration keys that hold a list of durations."""
+"""Parse lists of durations in configuration keys."""
 
 import re
-
-from rocketmq_testkit.emulator.config import ConfigError
-
-from .proxy_config import ProxyConfig
 
 _DELAY = re.compile(r"([0-9]+)([smhd])\Z")
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -29,12 +25,3 @@ def times_ms(text: str) -> list[int]:
             raise ValueError(f"{word!r} is not a time in milliseconds")
         found.append(int(word))
     return found
-
-
-def check(config: ProxyConfig) -> None:
-    """Raise ConfigError if a key that holds a list is invalid."""
-    for name, read in (("pushedConsumerBackoff", delays_ms), ("settingsPushAgainMillis", times_ms)):
-        try:
-            read(config.get(name))
-        except ValueError as wrong:
-            raise ConfigError(f"{name}={config.get(name)}: {wrong}") from None

@@ -9,15 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.gate.raw_request import Rejection
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.overload.thread_pool import ThreadPool
 
+from ..config.pools import ProxyPool, refused_pools, request_times_ms
 from ..config.proxy_config import ProxyConfig
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal
-from .pool import ProxyPool
 from .rpc_call import RpcCall
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 FLOW_LIMIT = Refusal(pb.TOO_MANY_REQUESTS, "flow limit")
 """The response to a rejected request, if `flowLimitAnswerEnable` is on."""
 _WITHOUT_RESPONSE = Rejection(None, "TOO_MANY_REQUESTS", "flow limit, without a response: flowLimitAnswerEnable=false")
-_POOLS = {pool.title: pool for pool in ProxyPool}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,16 +54,13 @@ class ProxyRequestPools:
 
     def __init__(self, scheduler: Scheduler, config: ProxyConfig, brokers: "Sequence[Broker]") -> None:
         self._responds = config.flow_limit_answer_enable
-        self._refusing_pools = {_pool("grpcRequestRefusals", name) for name in config.grpc_request_refusals.split()}
+        self._refusing_pools = refused_pools(config)
         self._pools = {pool: ThreadPool[ProxyRequest](scheduler, pool.title) for pool in ProxyPool}
         for pool, threads in self._pools.items():
             threads.threads = getattr(config, pool.threads)
             threads.capacity = getattr(config, pool.capacity)
-        for word in config.grpc_request_times.split():
-            name, _, text = word.partition("=")
-            if not (text.isascii() and text.isdigit()):
-                raise ConfigError(f"grpcRequestTimes={word}: not POOL=MILLISECONDS; use grpcRequestTimes=producer=600")
-            self._pools[_pool("grpcRequestTimes", name)].service_ms = int(text)
+        for pool, time_ms in request_times_ms(config).items():
+            self._pools[pool].service_ms = time_ms
         self._brokers = brokers
         self._always_on = bool(self._refusing_pools) or any(threads.service_ms for threads in self._pools.values())
 
@@ -90,10 +85,3 @@ class ProxyRequestPools:
                 call.refuse(FLOW_LIMIT)
             else:
                 call.journal_refusal(_WITHOUT_RESPONSE, call.message)
-
-
-def _pool(key: str, name: str) -> ProxyPool:
-    try:
-        return _POOLS[name]
-    except KeyError:
-        raise ConfigError(f"{key}: {name} is no pool; pools are {', '.join(_POOLS)}") from None

@@ -15,9 +15,9 @@ from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation
 
+from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, rejection
-from .pool import ProxyPool
 from .raw_requests import raw_request
 from .required_rights import Rights
 from .sessions import Session

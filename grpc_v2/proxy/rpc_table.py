@@ -16,10 +16,10 @@ from rocketmq_testkit.emulator.gate.gate import Gate, Node, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation, Result
 
+from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, from_broker_error
 from ..transport import MethodKind
-from .pool import ProxyPool
 from .required_rights import Rights
 from .rpc_call import RpcCall, ServedRpc
 

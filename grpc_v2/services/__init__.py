@@ -4,7 +4,7 @@ Each service is constructed with the parts of the proxy that it needs. It must n
 to a message belong to the engine.
 """
 
-from ..proxy.pool import ProxyPool
+from ..config.pools import ProxyPool
 from ..proxy.rpc_table import Rpc
 from .ack import ACK_MESSAGE
 from .clients import HEARTBEAT, NOTIFY_CLIENT_TERMINATION

@@ -10,11 +10,11 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.consume import AckMessage
 
+from ..config.pools import ProxyPool
 from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.auto_renewal import Renewals
-from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_consume
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall

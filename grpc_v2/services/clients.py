@@ -21,10 +21,10 @@ from rocketmq_testkit.emulator.operations.clients import (
 )
 from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime
 
+from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.fire_and_forget import FireAndForget
-from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_send_heartbeat, to_terminate
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.operations.send import RecallMessage, RecallResult
 
+from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_produce
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall

@@ -15,6 +15,7 @@ from rocketmq_testkit.emulator.operations.clients import DropInactiveRequests, S
 from rocketmq_testkit.emulator.operations.consume import AckMessage, Notification, PopMessage, PoppedMessage, PopResult
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
 
+from ..config.pools import ProxyPool
 from ..config.proxy_config import ProxyConfig
 from ..convert.client_settings import DEFAULT_REQUEST_TIMEOUT_MS, max_attempts_of
 from ..convert.message_encoder import fill_message
@@ -24,7 +25,6 @@ from ..proto import service_pb2 as sv
 from ..proto.timestamps import duration_ms, set_timestamp
 from ..proxy.auto_renewal import RenewableMessage, Renewals
 from ..proxy.fire_and_forget import FireAndForget
-from ..proxy.pool import ProxyPool
 from ..proxy.receive_polls import ReceivePolls
 from ..proxy.required_rights import to_receive
 from ..proxy.routes import Routes

@@ -12,9 +12,9 @@ from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
 from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
 
+from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_consume, to_find_route
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall

@@ -13,12 +13,12 @@ from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 
+from ..config.pools import ProxyPool
 from ..config.proxy_config import ProxyConfig
 from ..convert.batch_body import encode_batch
 from ..convert.message_encoder import parse_number
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_send
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall

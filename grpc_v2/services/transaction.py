@@ -7,9 +7,9 @@ from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.operations.send import EndTransaction
 
+from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy.pool import ProxyPool
 from ..proxy.required_rights import to_produce
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall

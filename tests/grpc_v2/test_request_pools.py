@@ -6,10 +6,10 @@ import pytest
 from grpc_world import Client, GrpcWorld, MemoryCall, a_message, a_receive, a_send
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
 from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
+from rocketmq_testkit.grpc_v2.config.pools import ProxyPool
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.proxy.pool import ProxyPool
 from rocketmq_testkit.grpc_v2.services import rpcs_of
 
 ONE_PRODUCER: dict[str, Any] = {"grpc_producer_thread_pool_nums": 1, "grpc_producer_thread_queue_capacity": 1}
@@ -131,5 +131,7 @@ def test_end_transaction_occupies_its_thread_while_it_waits_for_a_slave() -> Non
     [{"grpc_request_refusals": "send"}, {"grpc_request_times": "producer"}, {"grpc_request_times": "send=5"}],
 )
 def test_an_invalid_pool_or_time_raises_config_error_with_the_allowed_form(keys: dict[str, str]) -> None:
-    with pytest.raises(ConfigError, match=r"no pool; pools are route, producer|producer: not POOL=MILLISECONDS"):
+    with pytest.raises(
+        ConfigError, match=r"=send: not a pool; pools are route, producer|=(producer|send=5): not POOL="
+    ):
         limited(**keys)

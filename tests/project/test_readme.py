@@ -212,7 +212,7 @@ def test_the_control_port_jumps_to_a_dead_letter(served: Emulator, tmp_path: Pat
 
     without_dead_letter = command.replace("booking", "nobody").replace('"limit"', '"wait": "20ms", "limit"')
     printed = run("bash", "-uc", f"{without_dead_letter} || echo and curl ended with $?", cwd=tmp_path)
-    assert "the condition did not become true within 21600 s" in printed
+    assert "the condition did not become true; the clock jumped" in printed
     assert "and curl ended with 22" in printed
 
 
