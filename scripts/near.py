@@ -101,7 +101,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) > 1 or any(each.startswith("-") for each in arguments):
         print(__doc__, file=sys.stderr)
         return 2
-    found = near_tests.Tree().near(changed(*arguments))
+    found = near_tests.Tree().near(changed(arguments[0] if arguments else None))
     tests, others = fitting(found.tests, seconds_of_earlier_runs())
     for text, names in (("no test is near", found.without), ("not run, for lack of time", others)):
         if names:

@@ -10,9 +10,9 @@ ODD = """<b>"odd"</b> & 'odd' {{ 7 * 7 }}"""
 START_US = 1_767_225_600_000_000
 
 
-def line(topic: str, messages: int, key: str | None = None, **verdicts: int) -> Line:
-    """Return the sums of a topic and group; verdicts that are not given are 0."""
-    counts = {verdict: verdicts.get(verdict, 0) for verdict in VERDICTS}
+def line(topic: str, messages: int, key: str | None, failures: int) -> Line:
+    """Return the sums of a topic and group with `failures` of the first kind."""
+    counts = {verdict: 0 for verdict in VERDICTS} | {FAILURES[0]: failures}
     return Line(topic, "warehouse", key, messages, messages, counts, [1500, 2_500_000, 7_200_000_000])
 
 
@@ -23,8 +23,8 @@ def summary(topic: str) -> Summary:
         events=2000,
         skipped=0,
         topics={topic: {"stored": 1234}},
-        lines=[line(topic, 1234, **{failure: 3})],
-        keys=[line(topic, 5, topic, **{failure: 1})],
+        lines=[line(topic, 1234, None, 3)],
+        keys=[line(topic, 5, topic, 1)],
         moments=[Moment(START_US, 4, 2, 1), Moment(START_US + 1_000_000, 0, 2, 0)],
         width_us=1_000_000,
         delays={3: 1, 5: 4},

@@ -40,7 +40,7 @@ def _method_of(build: Callable[P, Request]) -> Callable[Concatenate[World, P], A
     """Return a method that sends the request built by a function, and returns the response."""
 
     @wraps(build)
-    def ask(world: World, *args: P.args, **fields: P.kwargs) -> Answer:
+    def ask(world: World, /, *args: P.args, **fields: P.kwargs) -> Answer:
         return world.ask(*build(*args, **fields))
 
     return ask

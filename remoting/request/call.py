@@ -57,6 +57,10 @@ class ResponseEncoder(Protocol):
     """Encodes the outcomes of one request code."""
 
     @property
+    def code(self) -> int:
+        """The request code."""
+
+    @property
     def label(self) -> str:
         """The request's name in journals."""
 

@@ -154,7 +154,7 @@ class RemotingDispatcher:
             return
         processor, node = served
         call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
-        operation = self._translate(served, call, ext, body)
+        operation = self._translate(served, channel, call, ext=ext, body=body)
         if operation is None:
             return
         if broker is node and broker is not None and broker.request_pools.is_active:
@@ -222,7 +222,13 @@ class RemotingDispatcher:
         return None
 
     def _translate(
-        self, served: "tuple[Processor, Node]", call: RemotingCall, ext: Mapping[str, Any], body: bytes
+        self,
+        served: "tuple[Processor, Node]",
+        channel: RemotingChannel,
+        call: RemotingCall,
+        *,
+        ext: Mapping[str, Any],
+        body: bytes,
     ) -> Operation | None:
         """Return the operation of a request. If the request is malformed, refuse it and return None."""
         processor, node = served
@@ -230,11 +236,11 @@ class RemotingDispatcher:
             call.header = parsed = processor.header.parse(ext)
             return processor.translate(call, parsed, body)
         except EngineError as malformed:
-            request = _ReceivedRequest(call.channel, processor.code, call.opaque, call.oneway, ext, body)
+            request = _ReceivedRequest(channel, processor.code, call.opaque, call.oneway, ext, body)
             self._refuse(node, request, malformed)
         except Exception as bug:
             self.report_bug(bug)
-            request = _ReceivedRequest(call.channel, processor.code, call.opaque, call.oneway, ext, body)
+            request = _ReceivedRequest(channel, processor.code, call.opaque, call.oneway, ext, body)
             self._refuse(node, request, EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
         return None
 

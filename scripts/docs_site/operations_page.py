@@ -63,4 +63,4 @@ def _section(each: type[Operation]) -> str:
 def _default(field: Field[Any]) -> str:
     if field.default is not MISSING:
         return f"`{field.default!r}`"
-    return "" if field.default_factory is MISSING else f"`{field.default_factory.__name__}()`"
+    return "" if field.default_factory is MISSING else f"`{getattr(field.default_factory, '__name__', '')}()`"

@@ -69,7 +69,7 @@ def test_a_message_is_sent_received_and_acknowledged_over_grpcio(emulator: Emula
     ],
 )
 def test_unknown_methods_and_invalid_bytes_end_in_a_grpc_status(
-    channel: grpc.Channel, path: str, request_bytes: bytes, code: str, text: str
+    client: GrpcClient, path: str, request_bytes: bytes, code: str, text: str
 ) -> None:
     """Newer methods, methods that 5.3.3 does not implement, and invalid bytes return a gRPC status."""
     with pytest.raises(grpc.RpcError) as refused:
@@ -122,7 +122,7 @@ def test_sdk_consumers_that_receive_before_their_settings_get_messages(emulator:
 
 
 @pytest.mark.parametrize("version", ["v1alpha", "v1"])
-def test_reflection_lists_the_service_under_upstreams_names(channel: grpc.Channel, version: str) -> None:
+def test_reflection_lists_the_service_under_upstreams_names(client: GrpcClient, version: str) -> None:
     """Reflection lists the services and describes them by their real names, as grpcurl requests it."""
     path = f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
     method = client.channel.stream_stream(path)

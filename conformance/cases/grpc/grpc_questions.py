@@ -31,7 +31,7 @@ class _Client:
 
     def stored(self, body: str = "consume this", **more: object) -> str:
         """Store a message and return its offset message id."""
-        answer = self._t.send(self._t.message(self.topic, body, **more))  # fields of the message
+        answer = self._t.send(self._t.message(self.topic, body, **more))  # type: ignore[arg-type]  # fields of the message
         self._t.require(answer.status.code == pb.OK, f"a message was not stored: {answer}")
         group = self._t.group()
         [message] = self._t.until(lambda: self._t.messages_of(self.topic, group), 60)
@@ -63,7 +63,7 @@ def _verify(stream: TelemetryStream) -> sv.VerifyMessageCommand:
 
 def _result(nonce: str, code: int = pb.OK) -> sv.TelemetryCommand:
     return sv.TelemetryCommand(
-        status=pb.Status(code=code, message="of the client"),  # an enum's value
+        status=pb.Status(code=code, message="of the client"),  # type: ignore[arg-type]  # an enum's value
         verify_message_result=sv.VerifyMessageResult(nonce=nonce),
     )
 

@@ -245,5 +245,5 @@ def _status(command: sv.TelemetryCommand | Failure | None) -> Any:
 def _typed(settings: pb.Settings, kind: int) -> pb.Settings:
     typed = pb.Settings()
     typed.CopyFrom(settings)
-    typed.client_type = kind  # an enum's value, or an invalid one
+    typed.client_type = kind  # type: ignore[assignment]  # an enum's value, or an invalid one
     return typed

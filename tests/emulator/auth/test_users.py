@@ -202,10 +202,10 @@ def test_authorization_follows_acl_entries_and_allows_super_users_everything() -
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
     lacks = "User:ann has no permission to access Topic:{} from 127.0.0.1, {}."
     assert authorization_error(world, "ann", "orders") == lacks.format("orders", "no matched policies")
-    world.ask(Done, put("User:ann", PolicyEntry("Topic:order*", ["Pub"], [], "Allow")))
+    world.ask(Done, put("User:ann", PolicyEntryInfo("Topic:order*", ["Pub"], [], "Allow")))
     assert authorization_error(world, "ann", "orders") is None
     assert authorization_error(world, "ann", "orders", Action.SUB) == lacks.format("orders", "no matched policies")
-    world.ask(Done, put("User:ann", PolicyEntry("Topic:orders", ["All"], ["127.0.0.0/8"], "Deny")))
+    world.ask(Done, put("User:ann", PolicyEntryInfo("Topic:orders", ["All"], ["127.0.0.0/8"], "Deny")))
     assert authorization_error(world, "ann", "orders") == lacks.format("orders", "the decision is deny")
     assert authorization_error(world, "ann", "order") is None
     assert authorization_error(world, "root", "orders") is None

@@ -172,7 +172,7 @@ def test_a_restored_slave_keeps_its_masters_timer_check_point() -> None:
     world.advance(30_000)
     known = engine.execute(engine.brokers[1], GetTimerCheckPoint())
     other = copied(engine)
-    assert other.ask(other.brokers[1], GetTimerCheckPoint()) == known
+    assert other.execute(other.brokers[1], GetTimerCheckPoint()) == known
     engine.restart(engine.brokers[1])
     engine.restart()
     for each in (engine, other):
