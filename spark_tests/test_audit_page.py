@@ -12,7 +12,7 @@ START_US = 1_767_225_600_000_000
 
 def line(topic: str, messages: int, key: str | None, failures: int) -> Line:
     """Return the sums of a topic and group with `failures` of the first kind."""
-    counts = {verdict: 0 for verdict in VERDICTS} | {FAILURES[0]: failures}
+    counts = dict.fromkeys(VERDICTS, 0) | {FAILURES[0]: failures}
     return Line(topic, "warehouse", key, messages, messages, counts, [1500, 2_500_000, 7_200_000_000])
 
 
