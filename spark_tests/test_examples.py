@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from quick_java import QUICK_JAVA
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.options.command_options import emulator_options, parse
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "pipelines"
 SECONDS = 300.0
-QUICK_JAVA = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
-"""Environment in which Java compiles quickly instead of well: these sessions end before the latter would pay."""
 
 
 def lines(page: Path, part: str) -> list[str]:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 from pyspark_rocketmq.replay.command import FAILED, SENT, UNUSABLE, main
+from quick_java import QUICK_JAVA
 from rocketmq_testkit.fixtures import Emulator
 
 COMMAND = Path(sys.executable).with_name("rocketmq-replay")
-QUICK_JAVA = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
-"""Environment in which Java compiles quickly instead of well: a session of a few messages ends before that pays."""
 
 
 def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
