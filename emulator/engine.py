@@ -6,7 +6,6 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from .client.deliveries import Deliveries
 from .cluster.broker import MASTER_ID, Broker
@@ -19,6 +18,7 @@ from .gate.journal import Journal
 from .kernel.errors import EngineError
 from .kernel.random_streams import RandomStreams
 from .kernel.scheduler import Scheduler
+from .kernel.value_class import frozen_value
 from .operations.base import Operation, Result
 from .snapshot.durable_state import BrokerState, EngineState
 
@@ -28,7 +28,7 @@ def raise_bug(bug: BaseException) -> None:
     raise bug
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Callbacks:
     """Functions of an engine's owner that the engine calls."""
 

@@ -1,7 +1,6 @@
 """Builds the requests of administrators and tools for one run of a broker."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
@@ -9,6 +8,7 @@ from ..assembly.listeners import Listeners
 from ..assembly.room import Room
 from ..client.room import ClientRoom
 from ..group.broker_tables import BrokerTables
+from ..kernel.value_class import parts
 from ..overload.request_pools import BrokerRequestPools
 from ..pop.room import PopRoom
 from ..pull.slow_group_guard import SlowGroupGuard
@@ -22,7 +22,7 @@ from .tool_requests import BrokerTools
 from .topic_and_group_requests import GroupAdministration, TopicAdministration
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class AdminRoom(Room):
     """Requests about topics, groups, messages, offsets and the broker itself."""
 

@@ -1,20 +1,20 @@
 """The surroundings of one run of a broker: configuration, time, random streams, and the ways back to clients."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..config import BrokerConfig, EmulationConfig
 from ..gate.effects import Effect
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
+from ..kernel.value_class import parts
 from ..operations.base import Operation
 
 Complete = Callable[[Call, Operation, Outcome], None]
 Push = Callable[[Channel, Effect], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class BrokerContext:
     """What each room may use without asking another room. It ends with the run."""
 

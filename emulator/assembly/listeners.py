@@ -1,9 +1,10 @@
 """Listeners that rooms add to one run of a broker."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from ..kernel.value_class import frozen_value
 from ..message.message import MessageToStore
 
 Hook = Callable[[MessageToStore], None]
@@ -26,7 +27,7 @@ class ArrivalListener(NamedTuple):
     is_awaited: Callable[[], bool] = always
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Listeners:
     """The listeners of one room. Of each kind, those of lower rooms are called first."""
 

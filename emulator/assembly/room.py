@@ -1,15 +1,16 @@
 """The contribution of a room to one run of a broker, returned by the `build` function of its `room.py`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..gate.gate import Handlers
+from ..kernel.value_class import parts
 from .durable import Durable
 from .listeners import Listeners
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class Room:
     """Handlers, listeners and durable services of a room. A subclass adds the services that other rooms use."""
 

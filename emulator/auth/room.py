@@ -1,17 +1,16 @@
 """Builds access control for one run of a broker."""
 
-from dataclasses import dataclass
-
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
+from ..kernel.value_class import parts
 from .acl_requests import AclRequests
 from .authentication import AccessControl
 from .user_requests import UserRequests
 from .user_table import UserTable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class AuthRoom(Room):
     """Authentication and authorization of requests, and the requests about users."""
 

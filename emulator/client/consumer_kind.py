@@ -6,9 +6,9 @@ Source: ConsumeType, MessageModel (5.3.3).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from ..kernel.value_class import frozen_value
 from ..operations.clients import ACTIVELY, BROADCASTING, CLUSTERING, PASSIVELY
 
 
@@ -20,7 +20,7 @@ class Patience(Enum):
     NONE = "not at all"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class ConsumerKind:
     """One kind of consumer, and the actions for which a jump of the clock waits."""
 

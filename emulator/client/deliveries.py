@@ -11,7 +11,6 @@ The fixtures read here for which clients a jump of the clock waits. It must not 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from ..gate.effects import (
@@ -24,6 +23,7 @@ from ..gate.effects import (
 from ..gate.gate import Call, GateListeners, Node, Outcome
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler
+from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
 from ..operations.clients import ChannelClosed
 from ..operations.consume import (
@@ -50,7 +50,7 @@ class Way(Enum):
     POP = "pop"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class InFlight:
     """A message that a connected client has received and not completed."""
 
@@ -72,7 +72,7 @@ class InFlight:
     """True if the client has requested further popped messages since then."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class PollEnd:
     """The end of the last long poll of a connected client for a queue, if it has not started the next one."""
 

@@ -6,11 +6,11 @@ transaction counts even if the broker refuses it, because its producer may never
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from ..gate.effects import CheckTransactionState, PushReplyMessage, RequestDirectConsumption, ServerRequest
 from ..gate.gate import GRPC_CHANNEL, Call, Channel, Node, Outcome
+from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
 from ..operations.send import ClientResponded, EndTransaction
 from .client_registry import Member
@@ -29,7 +29,7 @@ class AnswerKind(Enum):
     QUESTION = "an administrator's request was forwarded"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class _Asked:
     kind: AnswerKind
     number: int
@@ -40,7 +40,7 @@ class _Asked:
     is_optional: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class PendingAnswer:
     """One pending answer of a connected client."""
 

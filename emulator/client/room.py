@@ -1,13 +1,13 @@
 """Builds the registry of clients and the requests about them for one run of a broker."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
 from ..gate.gate import Channel
 from ..group.broker_tables import BrokerTables
+from ..kernel.value_class import parts
 from .assignments import Assignments, ReadQueues, RequestModes
 from .client_registry import ClientRegistry
 from .client_requests import ClientRequests
@@ -17,7 +17,7 @@ from .queue_locks import QueueLocks
 from .server_requests import ServerRequests
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class ClientRoom(Room):
     """Connected clients, their queue locks, and requests to them."""
 

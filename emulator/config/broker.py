@@ -12,7 +12,7 @@ FAULT_KEYS = frozenset({"storeDiskBytes", "diskUsedRatio", "requestTimes", "requ
 DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class BrokerConfig(RequestPoolConfig, AccessConfig):
     """The keys of one broker. Attribute `pop_polling_size` is the key `popPollingSize`."""
 

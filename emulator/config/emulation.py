@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .keys import Config, key
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class EmulationConfig(Config):
     """The emulator as a whole, across brokers."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .keys import Config, key
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class NamesrvConfig(Config):
     """The keys of the name server."""
 

@@ -12,7 +12,7 @@ _CAPACITY = "Maximum number of requests that wait for one of these threads; furt
 _WAIT = "Longest time that a request waits for one of these threads before it is rejected."
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class RequestPoolConfig(Config):
     """The thread pools of one broker. The emulator serves requests at once. A pool is exhausted only if requests
     occupy its threads by waiting for slaves, or for the time that `requestTimes` sets."""

@@ -5,11 +5,11 @@ Source: SelectorParserTokenManager, SimpleCharStream, TokenMgrError (5.3.3).
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
 from ..kernel.errors import SqlError
+from ..kernel.value_class import frozen_value
 
 _TAB_WIDTH = 8
 
@@ -92,7 +92,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(slots=True, frozen=True)
+@frozen_value
 class SqlToken:
     """A token and the index of its first character; EOF has the index of the last character."""
 

@@ -8,12 +8,13 @@ Source: ComparisonExpression, LogicExpression, UnaryExpression, UnaryInExpressio
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import ge, gt, le, lt
 from typing import TypeAlias
 
 from ..kernel.errors import SqlError
 from ..kernel.java_numbers import compare_doubles, parse_double
+from ..kernel.value_class import frozen_value
 from .sql_values import NUMBERS, PARSERS, JavaType, Value, compare, hash_set_order, number_text
 
 Properties = Mapping[str, str]
@@ -26,7 +27,7 @@ _RUNTIME = "java.lang.RuntimeException: "
 _PARSE = "org.apache.rocketmq.filter.parser.ParseException: "
 
 
-@dataclass(slots=True, frozen=True)
+@frozen_value
 class SqlNode:
     """A node of an expression: the pieces of its text as upstream prints it, and its evaluation.
 

@@ -8,13 +8,14 @@ completes it later through `complete`.
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, Protocol
 
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.value_class import parts
 from ..operations.base import Operation, Parked, Result
 from .effects import Effect
 from .journal import Journal
@@ -85,7 +86,7 @@ EffectListener = Callable[[Node, Channel, Any], None]
 """Called with node, channel and effect, before the client gets the effect."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class GateListeners:
     """Listeners for the requests and effects of certain classes. They submit no requests themselves."""
 

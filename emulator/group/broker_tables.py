@@ -1,14 +1,13 @@
 """The log and the tables of a broker that most services use; they outlive its runs."""
 
-from dataclasses import dataclass
-
+from ..kernel.value_class import frozen_value
 from ..store.message_store import MessageStore
 from ..topic.topic_table import TopicTable
 from .group_table import GroupTable
 from .offset_table import OffsetTable
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class BrokerTables:
     """Stored messages, topics, groups and offsets of one broker."""
 

@@ -1,13 +1,12 @@
 """Builds the thread pools for one run of a broker."""
 
-from dataclasses import dataclass
-
 from ..assembly.broker_context import BrokerContext
 from ..assembly.room import Room
+from ..kernel.value_class import parts
 from .request_pools import BrokerRequestPools
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class OverloadRoom(Room):
     """The thread pools of requests.
 

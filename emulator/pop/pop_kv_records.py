@@ -7,11 +7,11 @@ Source: PopConsumerRecord, PopConsumerRocksdbStore, PopConsumerService.run (5.3.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from ..kernel.java_numbers import long_sum
 from ..kernel.scheduler import Scheduler
 from ..kernel.timer_per_instant import TimerPerInstant
+from ..kernel.value_class import frozen_value
 from .consumer_order_info import GroupQueue
 
 SCAN_INTERVAL_MS = 500
@@ -22,7 +22,7 @@ RecordKey = tuple[int, bytes, int, int]
 """Visible time, `group@topic@`, queue id and offset: the order in which records become due."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen_value
 class PopRecord:
     """One message in flight. `attempts` counts failed redeliveries."""
 

@@ -1,13 +1,12 @@
 """Builds pops for one run of a broker."""
 
-from dataclasses import dataclass
-
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
 from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
+from ..kernel.value_class import parts
 from ..operations.consume import Notification, PopMessage
 from ..pull.queue_reader import QueueReader
 from .ack_service import AckService
@@ -26,7 +25,7 @@ from .pop_wake_ups import WakeUps
 from .revive_service import ReviveService
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class PopRoom(Room):
     """Pops, acknowledgements, redelivery, and the records of messages in flight."""
 

@@ -1,13 +1,12 @@
 """Builds pulls for one run of a broker."""
 
-from dataclasses import dataclass
-
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
 from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
+from ..kernel.value_class import parts
 from ..store.compaction import Compaction
 from .cold_data import ColdData
 from .pull_service import PullService
@@ -15,7 +14,7 @@ from .queue_reader import QueueReader
 from .slow_group_guard import SlowGroupGuard
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class PullRoom(Room):
     """Pulls, and the reader of queues that pops use as well."""
 

@@ -5,7 +5,6 @@ Source: RecallMessageProcessor, RecallMessageHandle (5.3.3).
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
@@ -14,6 +13,7 @@ from ..kernel.errors import EngineError
 from ..kernel.java_numbers import parse_long
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.value_class import frozen_value
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import MessageToStore
@@ -30,7 +30,7 @@ MARK_TAG = "_RECALL_TAG_"
 MARK_BODY = b"0"
 
 
-@dataclass(slots=True, frozen=True)
+@frozen_value
 class RecallHandle:
     """The decoded recall handle; `timestamp_ms` is in the slot of the message, 1 ms after its start."""
 

@@ -1,11 +1,10 @@
 """Builds delay levels, the timer wheel and recall for one run of a broker."""
 
-from dataclasses import dataclass
-
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import Listeners
 from ..assembly.room import Room
+from ..kernel.value_class import parts
 from ..message.names import TIMER_TOPIC
 from ..store.message_store import MessageStore
 from ..store.sync_replication import SyncReplication
@@ -15,7 +14,7 @@ from .recall_service import RecallService
 from .timer_service import TimerService
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class ScheduleRoom(Room):
     """Delayed messages."""
 

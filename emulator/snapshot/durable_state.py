@@ -5,12 +5,13 @@ resets, counts of in-flight messages, ends of transactions not yet written, rout
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from ..auth.user_table import User
 from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..filter import filter_table as filter_data
+from ..kernel.value_class import frozen_value, value
 from ..operations.groups import GroupConfig, SetMessageRequestMode
 from ..operations.topics import QueueMapping, TopicConfig
 from ..pop.consumer_order_info import GroupQueue, OrderInfo
@@ -24,7 +25,7 @@ Version = tuple[int, int]
 """The version of a table: number of changes, and time of the last change (ms)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class ServiceState:
     """State of a broker's services, without its store and its tables of topics, groups and offsets."""
 
@@ -34,7 +35,7 @@ class ServiceState:
     filters: Mapping[filter_data.TopicGroup, filter_data.FilterData] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@value
 class LogState:
     """The commit log: the bytes of each file by number, and the time at which each but the last became full (ms)."""
 
@@ -44,7 +45,7 @@ class LogState:
     last_store_timestamp: int = 0
 
 
-@dataclass(slots=True)
+@value
 class BrokerState:
     """The durable state of a broker. Offsets are by (group, topic) and queue id."""
 
@@ -66,7 +67,7 @@ class BrokerState:
     users: dict[str, User] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@value
 class EngineState:
     """The durable state of an engine.
 

@@ -1,16 +1,15 @@
 """Builds static topics for one run of a broker."""
 
-from dataclasses import dataclass
-
 from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
+from ..kernel.value_class import parts
 from ..pull.pull_service import PullService
 from ..topic.topic_table import TopicTable
 from .queue_mappings import QueueMappings
 from .static_topics import ExecuteAt, StaticTopics
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class StaticTopicRoom(Room):
     """Static topics; `static_topics.handlers` maps requests of other rooms."""
 

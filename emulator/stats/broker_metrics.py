@@ -1,15 +1,15 @@
 """Metrics of one run of a broker."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from ..kernel.value_class import value
 from .metric import Metrics, counter, gauge
 
 BROKER: Final = "broker"
 """The name of this group among the metrics of a broker."""
 
 
-@dataclass(slots=True)
+@value
 class BrokerMetrics(Metrics):
     """Counters since the start of the run, and current sizes."""
 

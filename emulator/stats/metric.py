@@ -1,6 +1,6 @@
 """Metrics: numbers that a node counts or measures, declared once as fields of a dataclass, with kind and meaning.
 
-    @dataclass(slots=True)
+    @value
     class DiskMetrics(Metrics):
         writes: int = counter("Writes since the start.")
         used_bytes: int = gauge("Bytes in use.")
@@ -9,11 +9,13 @@ The text for Prometheus derives from these declarations and from the name of the
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
+from ..kernel.value_class import frozen_value
 
-@dataclass(frozen=True, slots=True)
+
+@frozen_value
 class Metric:
     """One number. A counter only grows, until its node restarts; any other number is a gauge."""
 

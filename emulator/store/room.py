@@ -1,11 +1,10 @@
 """Builds the services around the message store for one run of a broker."""
 
-from dataclasses import dataclass
-
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import Listeners
 from ..assembly.room import Room
+from ..kernel.value_class import parts
 from ..topic.topic_table import TopicTable
 from .file_deletion import FileDeletion
 from .message_store import MessageStore
@@ -13,7 +12,7 @@ from .sync_replication import SyncReplication
 from .write_buffers import TransientStorePool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class StoreRoom(Room):
     """File deletion, write buffers, and synchronous replication."""
 

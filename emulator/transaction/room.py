@@ -1,13 +1,12 @@
 """Builds transactions for one run of a broker."""
 
-from dataclasses import dataclass
-
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import Listeners
 from ..assembly.room import Room
 from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
+from ..kernel.value_class import parts
 from ..message.names import HALF_TOPIC, OP_HALF_TOPIC
 from ..store.sync_replication import SyncReplication
 from .op_queue import OpQueue
@@ -15,7 +14,7 @@ from .transaction_check import TransactionChecks
 from .transaction_service import TransactionService
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parts
 class TransactionRoom(Room):
     """Half messages, their ends, and their checks."""
 

@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
 _HOUR_MS = 3_600_000
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class ProxyConfig(AccessConfig):
     """The gRPC proxy. Attribute `max_message_size` is the key `maxMessageSize`."""
 

@@ -6,14 +6,14 @@ A null or absent member leaves the field at its default. Source: JavaBeanDeseria
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform, get_args, get_origin
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.java_types import fits
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.kernel.value_class import dataclass_eq, dataclass_repr
+from rocketmq_testkit.emulator.kernel.value_class import dataclass_eq, dataclass_repr, slotted
 
 from ..wire import json_values as values
 from ..wire.fields import WireField, wire, wire_fields
@@ -95,7 +95,7 @@ class Bean:
 @dataclass_transform(kw_only_default=True, field_specifiers=(wire, field))
 def bean(cls: type[B]) -> type[B]:
     """Make a class of annotated fields a body: a slotted dataclass that computes FIELDS on first access."""
-    made = dataclass(slots=True, kw_only=True, repr=False, eq=False)(cls)
+    made = slotted(cls, kw_only=True)
     made.FIELDS = _LazyBeanFields()  # type: ignore[assignment]  # computes FIELDS on first access
     return made
 

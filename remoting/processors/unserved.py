@@ -5,11 +5,11 @@ coverage page and the list of requests that the conformance suite does not compa
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
 from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.kernel.value_class import frozen_value
 
 from ..request.request_code import RequestCode
 from ..request.request_table import Role
@@ -38,7 +38,7 @@ class Reason(Enum):
         self.sentence = sentence
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class UnservedCode:
     """One request code without a processor. `role` is the node that it is for."""
 

@@ -6,12 +6,12 @@ without `rights=` fails at import, so that no code is left unprotected by mistak
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, TypeVar, get_type_hints
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.value_class import frozen_value
 from rocketmq_testkit.emulator.operations.base import Done, Operation
 from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
@@ -50,7 +50,7 @@ def error_response(call: RemotingCall, error: EngineError) -> bytes:
     return call.response(error.remark, code=error.code)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class BodyOf:
     """The JSON form of a request body.
 
@@ -73,7 +73,7 @@ class BodyOf:
         return read
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Processor:
     """The processor of one request code.
 

@@ -3,8 +3,10 @@
 Source: RemotingCommand, LanguageCode, MQVersion (5.3.3).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from rocketmq_testkit.emulator.kernel.value_class import value
 
 RESPONSE: Final = 0x1
 ONEWAY: Final = 0x2
@@ -37,7 +39,7 @@ LANGUAGES: Final = (
 """Language names by ordinal. The binary header has the ordinal, the JSON header the name."""
 
 
-@dataclass(slots=True)
+@value
 class RemotingCommand:
     """A request or a response.
 

@@ -11,7 +11,7 @@ Source: CommandCustomHeader, RemotingCommand.decodeCommandCustomHeader (5.3.3).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from operator import itemgetter
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.java_numbers import parse_integer, parse_long
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.kernel.value_class import dataclass_eq, dataclass_repr
+from rocketmq_testkit.emulator.kernel.value_class import dataclass_eq, dataclass_repr, slotted
 
 from .fields import REQUIRED, Int, Long, WireField, wire, wire_fields
 from .header_json import ext_fields
@@ -94,7 +94,7 @@ class Header:
 @dataclass_transform(kw_only_default=True, field_specifiers=(wire, field))
 def header(cls: type[H]) -> type[H]:
     """Make a class of annotated fields a header: a slotted dataclass with a compiled `parse`."""
-    made = dataclass(slots=True, kw_only=True, repr=False, eq=False)(cls)
+    made = slotted(cls, kw_only=True)
     made.FIELDS = _LazyWireFields()  # type: ignore[assignment]  # computes FIELDS on first access
     made.parse = staticmethod(partial(_first_parse, made))  # type: ignore[method-assign]  # has the same signature
     return made
