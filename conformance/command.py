@@ -15,14 +15,14 @@ from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, v
 from rocketmq_testkit.fixtures.values.value_forms import choice, whole
 
 from .case import CaseError, Protocol
-from .catalogue import entries
+from .case_index import entries
 from .deployment.target import REFERENCE_VERSION, Target, TargetError
 from .discovery import all_cases, all_scenarios
 from .drivers import build as driver_build
 from .drivers import registry
 from .drivers.toolchains.recipe import BuildError
 from .outcomes.expected import Expected, ExpectedError
-from .outcomes.truth import Truth, TruthError
+from .outcomes.recorded_outcomes import Truth, TruthError
 from .outputs import OutputError, check_outputs, shown
 from .pages import behavior_page
 from .report import document, junit, page

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance.deployment.target import Target
-from rocketmq_testkit.conformance.outcomes.truth import Truth
-from rocketmq_testkit.conformance.targets.choose import target as choose
+
+from .deployment.target import Target
+from .outcomes.recorded_outcomes import Truth
+from .targets.choose import target as choose
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -3,7 +3,7 @@
 import pytest
 
 from .outcomes.outcome import Outcome, Verdict
-from .outcomes.truth import differences
+from .outcomes.recorded_outcomes import differences
 
 
 def conclude(outcome: Outcome) -> None:

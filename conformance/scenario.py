@@ -19,7 +19,7 @@ from .case import marked
 from .deployment.target import Capability
 
 if TYPE_CHECKING:
-    from .sdk.stage import Stage
+    from .sdk.scenario_context import Stage
 
 _MARK = "__rocketmq_scenario__"
 TRUTH_FOLDER = "scenarios"

@@ -3,12 +3,13 @@
 import secrets
 
 import pytest
-from rocketmq_testkit.conformance.case import Case
-from rocketmq_testkit.conformance.deployment.target import Target
-from rocketmq_testkit.conformance.discovery import all_cases
-from rocketmq_testkit.conformance.outcomes.truth import Truth
-from rocketmq_testkit.conformance.pytest_verdict import conclude
-from rocketmq_testkit.conformance.runner.work import run_case
+
+from .case import Case
+from .deployment.target import Target
+from .discovery import all_cases
+from .outcomes.recorded_outcomes import Truth
+from .pytest_verdict import conclude
+from .runner.work import run_case
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

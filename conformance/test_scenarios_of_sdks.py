@@ -6,13 +6,14 @@ With pytest-xdist, `--dist loadgroup` makes all scenarios of one SDK share a dep
 from collections.abc import Iterator
 
 import pytest
-from rocketmq_testkit.conformance.deployment.target import Target
-from rocketmq_testkit.conformance.discovery import all_scenarios
-from rocketmq_testkit.conformance.outcomes.truth import Truth
-from rocketmq_testkit.conformance.pytest_verdict import conclude
-from rocketmq_testkit.conformance.runner.one_by_one import OneByOne
-from rocketmq_testkit.conformance.runner.plan import Selection, SelectionError, sdks_of
-from rocketmq_testkit.conformance.scenario import Scenario
+
+from .deployment.target import Target
+from .discovery import all_scenarios
+from .outcomes.recorded_outcomes import Truth
+from .pytest_verdict import conclude
+from .runner.one_by_one import OneByOne
+from .runner.plan import Selection, SelectionError, sdks_of
+from .scenario import Scenario
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

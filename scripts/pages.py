@@ -10,8 +10,8 @@ from pathlib import Path
 
 import config_page
 import floors
-from rocketmq_testkit.conformance.outcomes import unserved
-from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.outcomes import not_compared as unserved
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
 from rocketmq_testkit.conformance.pages import behavior_page
 
 ROOT = Path(__file__).resolve().parent.parent

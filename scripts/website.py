@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pages
 from docs_site import api_page, checks, operations_page, options_page, sources
-from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
 from rocketmq_testkit.conformance.pages import behavior_page, version_page
 
 ROOT = Path(__file__).resolve().parent.parent

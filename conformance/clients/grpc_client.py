@@ -14,7 +14,7 @@ from rocketmq_testkit.remoting.client import Credentials
 from rocketmq_testkit.remoting.client.closeable import Closeable
 
 from .contradiction import Contradiction
-from .grpc_answer import Received, failure_of
+from .grpc_response import Received, failure_of
 from .grpc_signature import authorization
 from .pending import ANSWER_SECONDS
 from .telemetry_stream import TelemetryStream

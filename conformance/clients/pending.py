@@ -2,7 +2,7 @@
 
 from rocketmq_testkit.remoting.client import RemotingClient, RemotingTimeout
 
-from .remoting_answer import Answer
+from .remoting_response import Answer
 
 ANSWER_SECONDS = 30.0
 """Timeout for a response."""

@@ -10,7 +10,7 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services.telemetry import TELEMETRY
 
 from .contradiction import Contradiction
-from .grpc_answer import Failure, failure_of
+from .grpc_response import Failure, failure_of
 from .pending import ANSWER_SECONDS
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..clients.remoting_answer import json_of
+from ..clients.remoting_response import json_of
 from ..deployment.target import TargetError
 
 

@@ -15,13 +15,13 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ..clients import grpc_requests
-from ..clients.grpc_answer import Failure, Received
 from ..clients.grpc_client import GrpcClient, open_channel
+from ..clients.grpc_response import Failure, Received
 from ..clients.pending import ANSWER_SECONDS
-from ..clients.remoting_answer import Answer
 from ..clients.remoting_consumption import pull_request
+from ..clients.remoting_response import Answer
 from ..deployment.target import Place, Tls
-from .world import World
+from .case_context import World
 
 _TAKEN_UP_SECONDS = 0.05
 """Time after which a call is sent: grpcio sends it from its own threads."""

@@ -13,7 +13,6 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.pending import Pending
 from ..clients.receipt_handles import built_handle
-from ..clients.remoting_answer import Answer
 from ..clients.remoting_consumption import (
     ack_request,
     change_request,
@@ -24,10 +23,11 @@ from ..clients.remoting_consumption import (
 )
 from ..clients.remoting_members import heartbeat_request
 from ..clients.remoting_request import Request
+from ..clients.remoting_response import Answer
 from ..clients.remoting_sends import send_request, send_v1_request
 from ..clients.remoting_topics import route_request
 from ..clients.send_fields import SendFields
-from .world import World
+from .case_context import World
 
 T = TypeVar("T")
 P = ParamSpec("P")

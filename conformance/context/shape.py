@@ -6,7 +6,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
-from ..clients.remoting_answer import Answer
+from ..clients.remoting_response import Answer
 
 _TEXT_MAX = 400
 """Longest body that is shown; of a longer one only the length is."""

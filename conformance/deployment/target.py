@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from rocketmq_testkit.remoting.client import Credentials
 
-from .undisturbed import undisturbed
+from .uninterruptible import undisturbed
 
 REFERENCE_VERSION = "5.3.3"
 """The reference version: its records apply to every version without records of its own."""

@@ -7,8 +7,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.grpc_signature import authorization
 from ..clients.json_text import dumps
-from ..clients.remoting_answer import Answer
-from ..context.world import World
+from ..clients.remoting_response import Answer
+from ..context.case_context import World
 
 SECRET = "secret"
 

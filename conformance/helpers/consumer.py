@@ -7,7 +7,7 @@ from typing import Any
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..clients.contradiction import Contradiction
-from ..clients.grpc_answer import Received
+from ..clients.grpc_response import Received
 from ..context.grpc import Grpc
 
 _SHORTEST_WAIT_SECONDS = 5.2

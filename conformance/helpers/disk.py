@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.world import World
+from ..context.case_context import World
 from ..deployment.target import FULL_FROM, Capability
 
 CAN_BE_FULL = frozenset({Capability.ADMIN, Capability.FULL_DISK})

@@ -6,7 +6,7 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.json_text import dumps
-from ..clients.remoting_answer import Answer
+from ..clients.remoting_response import Answer
 from ..context.remoting import Remoting
 
 PARSE_FAILED = 23

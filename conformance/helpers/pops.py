@@ -10,7 +10,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.pending import Pending
-from ..clients.remoting_answer import Answer
+from ..clients.remoting_response import Answer
 from ..clients.send_fields import SendFields
 from ..context.remoting import Remoting
 

@@ -5,7 +5,7 @@ from typing import Unpack
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient
 
-from ..clients.remoting_answer import Answer
+from ..clients.remoting_response import Answer
 from ..clients.remoting_sends import Parts, batch_request, send_back_request
 from ..clients.send_fields import SendFields
 from ..context.remoting import Remoting

@@ -6,9 +6,9 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.json_text import dumps
-from ..clients.remoting_answer import Answer
+from ..clients.remoting_response import Answer
 from ..clients.remoting_topics import topic_fields
-from ..context.world import World
+from ..context.case_context import World
 
 Part = Mapping[str, object]
 

@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..clients.remoting_answer import Answer
+from ..clients.remoting_response import Answer
 from ..context.remoting import Remoting
 
 DAY_MS = 86_400_000

@@ -10,7 +10,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ..clients.pending import Pending
-from ..clients.remoting_answer import Answer
+from ..clients.remoting_response import Answer
 from ..clients.remoting_sends import end_fields, send_request
 from ..clients.send_fields import SendFields
 from ..context.remoting import Remoting

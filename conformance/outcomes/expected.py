@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .outcome import Outcome, Verdict
-from .truth import comparable
+from .recorded_outcomes import comparable
 
 
 class ExpectedError(Exception):

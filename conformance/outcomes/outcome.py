@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from .truth import Notes, Record, comparable
+from .recorded_outcomes import Notes, Record, comparable
 
 
 class Verdict(StrEnum):

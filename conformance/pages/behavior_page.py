@@ -15,8 +15,8 @@ from .. import cases, scenarios
 from ..case import Case, cases_of
 from ..deployment.target import REFERENCE_VERSION
 from ..discovery import modules_of, noun_of
-from ..outcomes.explained import DELIBERATE, GAPS
-from ..outcomes.truth import Truth
+from ..outcomes.known_differences import DELIBERATE, GAPS
+from ..outcomes.recorded_outcomes import Truth
 from ..scenario import TRUTH_FOLDER, Scenario, scenarios_of
 from . import version_page
 

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from ..deployment.target import REFERENCE_VERSION
-from ..outcomes.truth import Notes, Truth, comparable
+from ..outcomes.recorded_outcomes import Notes, Truth, comparable
 from ..scenario import TRUTH_FOLDER
 
 HEAD = """\

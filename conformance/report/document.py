@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..outcomes.outcome import Outcome
-from ..outcomes.truth import comparable
+from ..outcomes.recorded_outcomes import comparable
 from ..runner.run import Run
 
 FORMAT = 2

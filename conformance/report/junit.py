@@ -3,7 +3,7 @@
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from ..outcomes.truth import differences
+from ..outcomes.recorded_outcomes import differences
 from .document import Document, entry_id
 
 _NOT_IN_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32)], "\N{REPLACEMENT CHARACTER}")

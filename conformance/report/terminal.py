@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from ..drivers.build import Announce, announced
 from ..outcomes.outcome import Outcome, Verdict
-from ..outcomes.truth import differences
+from ..outcomes.recorded_outcomes import differences
 from ..runner.run import Run
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..outcomes.outcome import Outcome
-from ..outcomes.truth import differences
+from ..outcomes.recorded_outcomes import differences
 
 
 def first_expected(run: Callable[[], Outcome], attempts: int) -> Outcome:

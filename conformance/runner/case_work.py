@@ -11,7 +11,7 @@ from rocketmq_testkit.remoting.client.closeable import Closeable
 from ..case import Case
 from ..deployment.target import Place, Target
 from ..outcomes.outcome import Outcome
-from ..outcomes.truth import Truth
+from ..outcomes.recorded_outcomes import Truth
 from .attempts import first_expected
 from .plan import in_order, is_own
 from .pool import Work

@@ -6,10 +6,10 @@ from rocketmq_testkit.remoting.client.closeable import Closeable
 
 from ..deployment.target import Target
 from ..outcomes.outcome import Outcome
-from ..outcomes.truth import Truth
+from ..outcomes.recorded_outcomes import Truth
 from ..scenario import Scenario
-from ..sdk.stage import Crew
-from .crews import Crews
+from ..sdk.scenario_context import Crew
+from .active_drivers import Crews
 from .plan import is_own
 from .scenario_work import outcomes, ruled_out, run_scenario
 

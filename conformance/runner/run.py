@@ -9,14 +9,14 @@ from itertools import zip_longest
 
 from ..case import Case
 from ..deployment.target import Target
-from ..deployment.undisturbed import undisturbed
+from ..deployment.uninterruptible import undisturbed
 from ..drivers.build import Announce
 from ..outcomes.expected import Expected
 from ..outcomes.outcome import Outcome, Verdict
-from ..outcomes.truth import Truth
+from ..outcomes.recorded_outcomes import Truth
 from ..scenario import Scenario, truth_of
+from .active_drivers import Crews
 from .case_work import common_works, own_works
-from .crews import Crews
 from .pool import Line, Pool, Work
 from .scenario_work import scenario_works
 

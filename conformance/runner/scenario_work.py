@@ -11,13 +11,13 @@ from typing import Any
 from ..deployment.target import Place, Target, TargetError
 from ..drivers.process import DriverError, DriverFailure
 from ..drivers.toolchains.recipe import BuildError
-from ..outcomes import explained
+from ..outcomes import known_differences as explained
 from ..outcomes.outcome import Outcome, Verdict, judge
-from ..outcomes.truth import Truth
+from ..outcomes.recorded_outcomes import Truth
 from ..scenario import Scenario, truth_of
-from ..sdk.stage import Crew, on_stage
+from ..sdk.scenario_context import Crew, on_stage
+from .active_drivers import Crews
 from .attempts import first_expected
-from .crews import Crews
 from .plan import is_own
 from .pool import Work
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from ..case import Case, Protocol
 from ..clients.contradiction import Contradiction
-from ..context.world import World
+from ..context.case_context import World
 from ..deployment.target import REFERENCE_VERSION, Place, Target
-from ..outcomes import explained
+from ..outcomes import known_differences as explained
 from ..outcomes.outcome import Outcome, Verdict, judge
-from ..outcomes.truth import Truth
+from ..outcomes.recorded_outcomes import Truth
 
 
 def world_of(protocol: Protocol) -> Callable[[Place, str], World]:

@@ -8,7 +8,7 @@ from rocketmq_testkit.remoting.client import Credentials
 from ..helpers.accounts import entry, user
 from ..helpers.settings import GUARDED
 from ..scenario import scenario
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from typing import Any
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..clients.remoting_answer import Answer
+from ..clients.remoting_response import Answer
 from ..scenario import scenario
-from ..sdk.actors import Consumer, Style
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, Style
 
 AGAIN_SECONDS = 30.0
 """Timeout for a redelivery after a reset, for which the Java SDK pauses ten seconds."""

@@ -8,8 +8,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..drivers.process import body
 from ..scenario import scenario
-from ..sdk.actors import Consumer, Producer
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, Producer
 
 QUEUES: Final = 8
 CONSUMERS: Final = 3

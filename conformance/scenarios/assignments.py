@@ -10,8 +10,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ..clients.json_text import dumps
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..sdk.actors import Consumer, Style
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, Style
 
 QUEUES: Final = 4
 ANY_QUEUE: Final = -1

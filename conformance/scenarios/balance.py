@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..sdk.actors import Consumer, Style, comparison
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, Style, comparison
 
 CONSUMERS = 4
 COUNT = 400

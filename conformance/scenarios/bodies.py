@@ -4,7 +4,7 @@ import hashlib
 
 from ..drivers.process import body
 from ..scenario import scenario
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
 
 LARGE = 4 * 1024 * 1024 - 4096
 """Just below the body size limit, 4 MiB, with room for properties."""

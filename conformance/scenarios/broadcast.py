@@ -3,9 +3,9 @@
 from rocketmq_testkit.emulator.message.names import retry_topic
 
 from ..scenario import scenario
-from ..sdk.actors import comparison, text
-from ..sdk.bulk import COUNT, QUEUES, send_bulk
-from ..sdk.stage import Stage
+from ..sdk.bulk_messages import COUNT, QUEUES, send_bulk
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import comparison, text
 from .retry import SHORT_LEVELS
 
 AGAIN_SECONDS = 4.0

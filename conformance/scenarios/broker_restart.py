@@ -6,8 +6,8 @@ from contextlib import suppress
 from ..deployment.target import Capability
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
-from ..sdk.actors import Consumer, Producer, comparison
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, Producer, comparison
 
 SECONDS = 120.0
 ALL = frozenset({"before0", "before1", "before2", "before3", "before4", "after0"})

@@ -10,8 +10,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..drivers.process import body
 from ..scenario import scenario
-from ..sdk.actors import text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import text
 
 SECONDS = 150.0
 """A message that a remoting client fails is redelivered after 10 s, which waiting polls do not notice."""

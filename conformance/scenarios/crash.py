@@ -3,8 +3,8 @@
 from ..deployment.target import Capability
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
-from ..sdk.actors import AWAIT_MS, Consumer, shown, text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import AWAIT_MS, Consumer, shown, text
 from .broker_restart import see_clients_go_on
 
 OFTEN = {"flushConsumerOffsetInterval": "500"}

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..scenario import scenario
-from ..sdk.actors import Consumer, Producer, text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, Producer, text
 
 DAY_MS = 24 * 3600 * 1000
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..sdk.actors import Style
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Style
 from .retry import SECONDS, SHORT_LEVELS
 
 Expression = str | Mapping[str, str]

@@ -3,9 +3,9 @@
 import itertools
 
 from ..scenario import scenario
-from ..sdk.actors import Style, comparison
-from ..sdk.bulk import COUNT, MESSAGE_GROUPS, QUEUES, in_turn, order_of, send_bulk
-from ..sdk.stage import Stage
+from ..sdk.bulk_messages import COUNT, MESSAGE_GROUPS, QUEUES, in_turn, order_of, send_bulk
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Style, comparison
 
 ROUNDS_MAX = 60
 OVERLAP_SECONDS = 0.3

@@ -4,8 +4,8 @@ from functools import partial
 
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..sdk.actors import Consumer, Producer, shown
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, Producer, shown
 
 SHORTEST_MS = 10_000
 LONGER_MS = 40_000

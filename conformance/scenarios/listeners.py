@@ -6,8 +6,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..sdk.actors import Consumer, text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, text
 from .order import send_four
 
 SECONDS = 240.0

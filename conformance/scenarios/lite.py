@@ -1,8 +1,8 @@
 """Lite pull consumers, which poll, seek and commit explicitly."""
 
 from ..scenario import scenario
-from ..sdk.actors import Consumer, text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, text
 
 
 def _polled(s: Stage, consumer: Consumer, last: str) -> list[str]:

@@ -5,9 +5,9 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..sdk.actors import Consumer, shown, text
-from ..sdk.bulk import COUNT, QUEUES, order_of, send_bulk
-from ..sdk.stage import Stage
+from ..sdk.bulk_messages import COUNT, QUEUES, order_of, send_bulk
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, shown, text
 
 SECONDS = 150.0
 INVISIBLE_MS = 10_000

@@ -9,8 +9,8 @@ from ..deployment.target import Capability
 from ..drivers.process import DriverError
 from ..helpers.disk import CAN_BE_FULL, FULL, FULL_BESIDE, TOO_LATE, until_full
 from ..scenario import scenario
-from ..sdk.actors import AWAIT_MS
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import AWAIT_MS
 from .several_brokers import on_both
 
 BUSY: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}

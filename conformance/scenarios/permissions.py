@@ -5,8 +5,8 @@ from collections.abc import Callable
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..scenario import scenario
-from ..sdk.actors import Consumer
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer
 
 READ, WRITE = 4, 2
 PROPERTY_BYTES = 40_000

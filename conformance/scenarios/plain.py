@@ -1,9 +1,9 @@
 """Every message that is sent is received, in each way that an SDK can consume."""
 
 from ..scenario import scenario
-from ..sdk.actors import Consumer, Producer, Style, comparison
-from ..sdk.bulk import COLOUR, COUNT, QUEUES, order_of, send_bulk
-from ..sdk.stage import Stage
+from ..sdk.bulk_messages import COLOUR, COUNT, QUEUES, order_of, send_bulk
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, Producer, Style, comparison
 
 SHORT_MS = 30_000
 """Invisible duration if a consumer may choose it, longer than any consumer needs to acknowledge."""

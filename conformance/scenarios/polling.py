@@ -2,8 +2,8 @@
 
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..sdk.actors import AWAIT_MS, shown
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import AWAIT_MS, shown
 
 SECOND_FORM = {"enableRetryTopicV2": "true", "retrieveMessageFromPopRetryTopicV1": "false"}
 INVISIBLE_MS = 10_000

@@ -3,8 +3,8 @@
 from typing import Any
 
 from ..scenario import scenario
-from ..sdk.actors import text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import text
 
 
 @scenario("QueryMessageProcessor.queryMessage", verbs={"admin", "query"})

@@ -5,9 +5,9 @@ import itertools
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..scenario import scenario
-from ..sdk.actors import comparison, text
-from ..sdk.bulk import COUNT, QUEUES, in_turn, order_of, send_bulk
-from ..sdk.stage import Stage
+from ..sdk.bulk_messages import COUNT, QUEUES, in_turn, order_of, send_bulk
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import comparison, text
 
 ROUNDS_MAX = 60
 OVERLAP_SECONDS = 0.3

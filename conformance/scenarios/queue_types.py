@@ -2,8 +2,8 @@
 
 from ..clients.remoting_topics import route_request, topic_request
 from ..scenario import scenario
-from ..sdk.actors import Consumer, text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, text
 
 
 def _made(s: Stage, attribute: str) -> str:

@@ -3,7 +3,7 @@
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 
 from ..scenario import scenario
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
 
 BODY_MAX = 4 * 1024 * 1024
 

@@ -3,8 +3,8 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..scenario import scenario
-from ..sdk.actors import shown
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import shown
 
 
 def _known(s: Stage, group: str, topic: str) -> bool:

@@ -1,8 +1,8 @@
 """Consumers that are closed and created again, and continue where they stopped."""
 
 from ..scenario import scenario
-from ..sdk.actors import Style, comparison
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Style, comparison
 
 SECONDS = 150.0
 """Messages delivered to an abandoned long poll of the proxy are redelivered after a minute."""

@@ -6,8 +6,8 @@ from rocketmq_testkit.emulator.message.names import dlq_topic, pop_retry_topic, 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..scenario import scenario
-from ..sdk.actors import Consumer, text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, text
 
 SECONDS = 150.0
 """Remoting clients receive a failed message again after 10 s and after 30 s; waiting polls do not notice it."""

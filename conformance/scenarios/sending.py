@@ -1,9 +1,9 @@
 """Asynchronous, oneway and batch sends, and sends to a chosen queue."""
 
 from ..scenario import scenario
-from ..sdk.actors import comparison
-from ..sdk.bulk import COUNT, send_bulk
-from ..sdk.stage import Stage
+from ..sdk.bulk_messages import COUNT, send_bulk
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import comparison
 
 
 def _see_all_sent_by(s: Stage, verb: str) -> None:

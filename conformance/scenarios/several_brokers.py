@@ -11,8 +11,8 @@ from ..clients.remoting_consumption import pull_fields
 from ..deployment.target import Capability
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
-from ..sdk.actors import PRIMING, Consumer, Producer, text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import PRIMING, Consumer, Producer, text
 
 THERE = "broker-b"
 BOTH: Mapping[str, str] = {"beside.brokerName": THERE, "proxy.proxyMode": "CLUSTER"}

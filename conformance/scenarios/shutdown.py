@@ -3,8 +3,8 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..scenario import scenario
-from ..sdk.actors import Style
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Style
 
 
 def _comes_and_goes(s: Stage, style: Style) -> None:

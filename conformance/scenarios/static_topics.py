@@ -7,8 +7,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ..drivers.process import Fields
 from ..helpers.static_topics import Part, make_static, part, static_topic
 from ..scenario import scenario
-from ..sdk.actors import Consumer, Producer
-from ..sdk.stage import PATIENCE_SECONDS, Stage
+from ..sdk.scenario_context import PATIENCE_SECONDS, Stage
+from ..sdk.sdk_clients import Consumer, Producer
 from .several_brokers import BOTH, SEVERAL, THERE, sent_in_the_end
 
 SENDS = 4

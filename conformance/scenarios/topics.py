@@ -2,8 +2,8 @@
 
 from ..drivers.process import DriverError
 from ..scenario import scenario
-from ..sdk.actors import comparison
-from ..sdk.stage import Stage, stable
+from ..sdk.scenario_context import Stage, stable
+from ..sdk.sdk_clients import comparison
 
 
 @scenario(

@@ -3,8 +3,8 @@
 from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC
 
 from ..scenario import scenario
-from ..sdk.actors import Consumer, Producer, text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import Consumer, Producer, text
 
 CHECK_SECONDS = 100.0
 """Timeout for a check: the broker scans every 30 s, and checks half messages older than 6 s."""

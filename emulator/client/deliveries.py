@@ -26,14 +26,7 @@ from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
 from ..operations.clients import ChannelClosed
-from ..operations.consume import (
-    AckMessage,
-    BatchAckMessage,
-    ChangeInvisibleTime,
-    Notification,
-    PopMessage,
-    PullMessage,
-)
+from ..operations.consume import AckMessage, BatchAckMessage, ChangeInvisibleTime, Notification, PopMessage, PullMessage
 from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
 from .consumer_kind import ConsumerKind

@@ -4,12 +4,12 @@ import os
 import signal
 
 import pytest
-from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.clients import ConsumerListResult, GetConsumerListByGroup
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host.host import Host
+from wait_budget import SECONDS, until
 
 ORDERS: Fields = {"group": "billing", "sub": {"orders": {"expr": "*", "type": "TAG"}}}
 PUSHED: Fields = {**ORDERS, "mode": "concurrent", "from": "first"}

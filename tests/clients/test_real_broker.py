@@ -15,7 +15,7 @@ from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.deployment.target import Place, TargetError
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
 from rocketmq_testkit.conformance.runner.run import carry_out
 from rocketmq_testkit.conformance.targets.apache_target import ApachePlace, ApacheTarget
 from rocketmq_testkit.conformance.targets.choose import target as choose

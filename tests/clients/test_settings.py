@@ -1,11 +1,11 @@
 """Real gRPC SDKs that receive new settings while they run, and consumers that apply them."""
 
 import pytest
-from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
 from sdks import GRPC_PUSH
+from wait_budget import SECONDS, until
 
 AGAIN = {
     "settingsPushAgainMillis": " ".join(str(500 * number) for number in range(1, 6 * int(SECONDS))),

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 import pytest
-from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
 from sdks import ALL, JAVA_REMOTING
+from wait_budget import SECONDS, until
 
 ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host.host import Host
 from sdks import PUSH
+from wait_budget import SECONDS, until
 
 ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
 

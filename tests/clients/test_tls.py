@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host.host import Host
+from wait_budget import SECONDS, until
 
 TRUSTING = ("java-grpc", "go-grpc", "java-remoting", "java-remoting-4.9")
 """SDKs that accept any certificate."""

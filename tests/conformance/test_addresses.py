@@ -12,10 +12,10 @@ from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS, Capability, TargetError
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
 from rocketmq_testkit.conformance.runner.run import Run, carry_out
 from rocketmq_testkit.conformance.scenario import scenario, scenarios_of
-from rocketmq_testkit.conformance.sdk.stage import Stage
+from rocketmq_testkit.conformance.sdk.scenario_context import Stage
 from rocketmq_testkit.conformance.targets.choose import target as choose
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.fixtures import Emulator

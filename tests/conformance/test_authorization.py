@@ -12,7 +12,7 @@ from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.deployment.target import Access, Tls
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.outcome import Verdict
-from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
 from rocketmq_testkit.conformance.runner.work import run_case
 from rocketmq_testkit.conformance.targets.address import AddressPlace, AddressTarget
 from rocketmq_testkit.fixtures import Emulator

@@ -8,8 +8,8 @@ import pages
 import pytest
 from rocketmq_testkit.conformance.case import Case
 from rocketmq_testkit.conformance.discovery import all_cases, all_scenarios
-from rocketmq_testkit.conformance.outcomes import explained
-from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.outcomes import known_differences as explained
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
 from rocketmq_testkit.conformance.pages import behavior_page, version_page
 from rocketmq_testkit.conformance.scenario import TRUTH_FOLDER, Scenario
 

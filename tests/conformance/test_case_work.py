@@ -9,7 +9,7 @@ from rocketmq_testkit.conformance.case import Case, remoting_case
 from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.deployment.target import Place
 from rocketmq_testkit.conformance.outcomes.outcome import Verdict
-from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
 from rocketmq_testkit.conformance.runner.case_work import PIECE_MAX, own_works
 from rocketmq_testkit.conformance.runner.run import carry_out
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from possible_codes import possible_codes
 from rocketmq_testkit.conformance.case import Case, Protocol
-from rocketmq_testkit.conformance.clients.grpc_answer import Received
+from rocketmq_testkit.conformance.clients.grpc_response import Received
 from rocketmq_testkit.conformance.context.grpc import Grpc
 from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.discovery import all_cases
-from rocketmq_testkit.conformance.outcomes.explained import UNPROVOKED
+from rocketmq_testkit.conformance.outcomes.known_differences import UNPROVOKED
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.emulator.gate.journal import JournalEntry
 from rocketmq_testkit.emulator.kernel.errors import EngineError

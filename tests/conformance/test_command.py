@@ -11,7 +11,7 @@ import pytest
 from rocketmq_testkit.conformance import command
 from rocketmq_testkit.conformance.command import main
 from rocketmq_testkit.conformance.discovery import all_cases
-from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
 from rocketmq_testkit.fixtures import Emulator
 
 SENT = "(send.a_message_is_stored and not grpc)"

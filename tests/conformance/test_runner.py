@@ -13,9 +13,9 @@ from rocketmq_testkit.conformance.context.grpc import Grpc
 from rocketmq_testkit.conformance.context.remoting import Remoting
 from rocketmq_testkit.conformance.deployment.target import Capability, Place, TargetError
 from rocketmq_testkit.conformance.discovery import all_cases
-from rocketmq_testkit.conformance.outcomes import explained
+from rocketmq_testkit.conformance.outcomes import known_differences as explained
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
 from rocketmq_testkit.conformance.runner.attempts import first_expected
 from rocketmq_testkit.conformance.runner.run import Run, carry_out, record
 from rocketmq_testkit.conformance.runner.work import run_case

@@ -11,14 +11,14 @@ from rocketmq_testkit.conformance.case import CaseError
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION, Capability
 from rocketmq_testkit.conformance.discovery import all_scenarios
 from rocketmq_testkit.conformance.drivers import registry
-from rocketmq_testkit.conformance.outcomes import explained
+from rocketmq_testkit.conformance.outcomes import known_differences as explained
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.outcomes.truth import Truth
-from rocketmq_testkit.conformance.runner.crews import Crews
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
+from rocketmq_testkit.conformance.runner.active_drivers import Crews
 from rocketmq_testkit.conformance.runner.scenario_work import PIECE_MAX, scenario_works
 from rocketmq_testkit.conformance.scenario import Scenario, scenario, scenarios_of, truth_of
-from rocketmq_testkit.conformance.sdk.actors import Style, comparison, order
-from rocketmq_testkit.conformance.sdk.stage import Stage, stable
+from rocketmq_testkit.conformance.sdk.scenario_context import Stage, stable
+from rocketmq_testkit.conformance.sdk.sdk_clients import Style, comparison, order
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 from rocketmq_testkit.conformance.drivers.build import announced
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.outcomes.truth import Record
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Record
 from rocketmq_testkit.conformance.report.live_lines import LiveLines
 from rocketmq_testkit.conformance.report.terminal import Terminal, builds_shown
 from rocketmq_testkit.conformance.runner.run import Run

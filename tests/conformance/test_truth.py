@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance.outcomes.truth import FOLDER, Truth, TruthError
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import FOLDER, Truth, TruthError
 
 NOTES = [("sent", {"code": 0}), ("pulled", [1, "é"])]
 OTHER = [("sent", {"code": 29})]

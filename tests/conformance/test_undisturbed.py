@@ -5,7 +5,7 @@ import signal
 import threading
 
 import pytest
-from rocketmq_testkit.conformance.deployment.undisturbed import undisturbed
+from rocketmq_testkit.conformance.deployment.uninterruptible import undisturbed
 
 
 def test_a_signal_during_the_work_interrupts_after_it_is_complete() -> None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from rocketmq_testkit.conformance.outcomes.unserved import UNCOMPARED, UNSERVED, rows
+from rocketmq_testkit.conformance.outcomes.not_compared import UNCOMPARED, UNSERVED, rows
 from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
 from rocketmq_testkit.remoting.request.broker_requests import CODE_OF_EFFECT
 from rocketmq_testkit.remoting.request.request_code import RequestCode

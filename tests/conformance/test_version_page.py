@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rocketmq_testkit.conformance.discovery import all_cases, all_scenarios
 from rocketmq_testkit.conformance.drivers import registry
-from rocketmq_testkit.conformance.outcomes.truth import Notes, Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Notes, Truth
 from rocketmq_testkit.conformance.pages.version_page import changes, counts, page, versions
 from rocketmq_testkit.conformance.scenario import truth_of
 

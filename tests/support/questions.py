@@ -10,8 +10,8 @@ from engine_protocol_client import EngineProtocolClient
 from grpc_protocol_client import GrpcProtocolClient
 from protocol_client import ProtocolClient
 from remoting_protocol_client import OnlyFrame, RemotingProtocolClient
-from rocketmq_testkit.conformance.clients.remoting_answer import json_of
 from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_response import json_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import (
     Effect,

@@ -8,7 +8,6 @@ from protocol_client import BrokerProtocolClient
 from protocol_values import Answer, Asked, NewMessage, PopRequest, Route, Sent, Taken, attempt_in_order
 from remoting_world import Peer, Port
 from rocketmq_testkit.conformance.clients.receipt_handles import built_handle, changed_handle, place_of
-from rocketmq_testkit.conformance.clients.remoting_answer import json_of
 from rocketmq_testkit.conformance.clients.remoting_consumption import (
     ack_request,
     batch_ack_entry,
@@ -25,6 +24,7 @@ from rocketmq_testkit.conformance.clients.remoting_members import (
     unregister_request,
 )
 from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_response import json_of
 from rocketmq_testkit.conformance.clients.remoting_sends import (
     batch_request,
     end_fields,

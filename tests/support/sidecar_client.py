@@ -10,8 +10,8 @@ import sys
 from rocketmq_testkit.conformance.deployment.target import Access
 from rocketmq_testkit.conformance.discovery import all_scenarios
 from rocketmq_testkit.conformance.outcomes.outcome import Verdict
-from rocketmq_testkit.conformance.outcomes.truth import Truth
-from rocketmq_testkit.conformance.runner.crews import Crews
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
+from rocketmq_testkit.conformance.runner.active_drivers import Crews
 from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
 from rocketmq_testkit.conformance.targets.address import AddressTarget
 from rocketmq_testkit.conformance.targets.control import ControlledTarget

@@ -5,7 +5,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...clients.remoting_sends import short_names
 from ...context.remoting import Remoting
 from ...helpers.broker_config import change

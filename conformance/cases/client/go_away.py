@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.client import RemotingClient
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...deployment.target import Capability
 

@@ -6,8 +6,8 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
 from ...clients.remoting_members import consumer_data, subscription
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 
 

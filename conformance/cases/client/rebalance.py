@@ -7,8 +7,8 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
 from ...clients.remoting_members import assignment_request, lock_request, mode_request
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.settings import ODD, VARIED, with_keys
 

@@ -5,8 +5,8 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
 from ...clients.remoting_members import assignment_request
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...deployment.target import Capability
 

@@ -5,7 +5,7 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.sends import back
 from ...helpers.transactions import COMMIT, transacting

@@ -6,8 +6,8 @@ from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
 from ...clients.remoting_consumption import pull_fields
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.pops import PopGroup, popping
 from ...helpers.sends import back, send_batch

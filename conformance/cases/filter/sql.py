@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.settings import ODD, with_keys
 

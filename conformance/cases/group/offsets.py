@@ -3,7 +3,7 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting, reply_to
 
 

@@ -7,7 +7,7 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...clients.grpc_answer import Failure
+from ...clients.grpc_response import Failure
 from ...context.grpc import Grpc
 from ...helpers.consumer import Consumer, attempts, consuming
 

@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.message.names import dlq_topic
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...clients.grpc_answer import Received
+from ...clients.grpc_response import Received
 from ...clients.receipt_handles import forged, handle_fields
 from ...context.grpc import Grpc
 from ...helpers.consumer import attempts, consuming_in_order

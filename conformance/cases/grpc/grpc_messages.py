@@ -6,7 +6,7 @@ from typing import Any
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...clients.grpc_answer import message_shown
+from ...clients.grpc_response import message_shown
 from ...context.grpc import Grpc
 from ...helpers.consumer import consumer_of, consuming
 

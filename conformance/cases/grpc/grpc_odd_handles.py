@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.message.names import pop_retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...clients.grpc_answer import Failure
+from ...clients.grpc_response import Failure
 from ...clients.receipt_handles import forged
 from ...context.grpc import Grpc
 from ...helpers.consumer import Consumer, consuming

@@ -8,7 +8,7 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
-from ...clients.grpc_answer import Failure
+from ...clients.grpc_response import Failure
 from ...context.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
 
 _EXPONENTIAL = {"initial": 2000, "max": 60000, "multiplier": 3}

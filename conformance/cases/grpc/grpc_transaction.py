@@ -10,7 +10,7 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import grpc_case
-from ...clients.grpc_answer import message_shown
+from ...clients.grpc_response import message_shown
 from ...clients.telemetry_stream import TelemetryStream
 from ...context.grpc import BAD_TOPICS, CHECKING, Grpc
 from ...helpers.consumer import consuming

@@ -5,7 +5,7 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
-from ...clients.grpc_answer import Failure, failure_of
+from ...clients.grpc_response import Failure, failure_of
 from ...context.grpc import Grpc
 from ...helpers.consumer import consuming
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...clients.grpc_answer import Received
+from ...clients.grpc_response import Received
 from ...context.grpc import Grpc
 from ...helpers.consumer import Consumer, attempts, consuming
 from ..pop.pop_retry import SECOND_FORM

@@ -14,7 +14,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
 from ...clients.pending import Pending
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...clients.remoting_sends import short_names
 from ...context.grpc import Grpc
 from ...context.remoting import Remoting

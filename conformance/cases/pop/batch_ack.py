@@ -3,8 +3,8 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
 from ...clients.remoting_consumption import batch_ack_entry, batch_ack_request
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.pops import PopGroup, bodies, popping
 

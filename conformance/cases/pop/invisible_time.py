@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.receipt_handles import HANDLE_FIELDS, forged
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.pops import all_popped, bodies, one_popped, popping, see_without
 

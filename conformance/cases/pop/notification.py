@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.pending import Pending
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.pops import PopGroup, popping, see_refused_places
 from ...helpers.settings import ODD, STRICT, VARIED, with_keys

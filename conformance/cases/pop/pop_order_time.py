@@ -3,8 +3,8 @@
 from ...case import remoting_case
 from ...clients.pending import Pending
 from ...clients.receipt_handles import forged
+from ...context.case_context import Stopwatch
 from ...context.remoting import Remoting
-from ...context.world import Stopwatch
 from ...helpers.pops import popping
 from ...helpers.settings import ODD, with_keys
 

@@ -4,8 +4,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.pending import Pending
+from ...context.case_context import Stopwatch
 from ...context.remoting import Remoting
-from ...context.world import Stopwatch
 from ...helpers.pops import popping
 from ...helpers.settings import ODD, STRICT, with_keys
 from .notification import waiting as waiting_notification

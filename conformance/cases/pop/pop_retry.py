@@ -3,7 +3,7 @@
 from rocketmq_testkit.emulator.message.names import dlq_topic, pop_retry_topic
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.pops import PopGroup, popping
 from ...helpers.settings import ODD, VARIED, with_keys

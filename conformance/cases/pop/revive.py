@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.pop.check_point import CK_TAG, CheckPoint
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...clients.remoting_sends import compressed
 from ...context.remoting import Remoting
 from ...helpers.pops import PopGroup, bodies, popping

@@ -6,7 +6,7 @@ With coldDataFlowControlEnable off, the default, the broker stores the limits bu
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.broker_config import told
 

@@ -7,8 +7,8 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
+from ...context.case_context import Stopwatch
 from ...context.remoting import Remoting
-from ...context.world import Stopwatch
 from ...helpers.sends import back
 
 FEW = {"messageDelayLevel": "1s 2s 3s 1h"}

@@ -5,7 +5,7 @@ from typing import Any
 from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.timers import DAY_MS, handle_of
 from .delay import see_delivered

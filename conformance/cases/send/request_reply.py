@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...clients.remoting_sends import short_names
 from ...clients.send_fields import SendFields
 from ...context.remoting import Remoting, reply_to

@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.static_topics import make_static, part
 from ..cluster.several_brokers import SECOND

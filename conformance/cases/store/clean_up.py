@@ -11,10 +11,10 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
+from ...context.case_context import World
 from ...context.grpc import Grpc
 from ...context.remoting import Remoting
-from ...context.world import World
 from ...helpers.consumer import consuming
 from ...helpers.disk import CAN_BE_FULL
 from ...helpers.pops import PopGroup

@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...clients.remoting_sends import short_names
 from ...clients.remoting_topics import topic_request
 from ...context.grpc import Grpc

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ...case import grpc_case, remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.grpc import Grpc
 from ...context.remoting import Remoting
 from ...helpers.consumer import consuming

@@ -6,7 +6,7 @@ from dataclasses import replace
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.grpc import Grpc
 from ...context.remoting import Remoting
 from ...helpers.broker_config import change

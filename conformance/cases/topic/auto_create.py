@@ -13,7 +13,7 @@ from rocketmq_testkit.emulator.message.names import (
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...clients.remoting_topics import topic_request
 from ...context.remoting import Remoting
 from ...helpers.settings import STRICT, with_keys

@@ -3,7 +3,7 @@
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 from ...helpers.settings import STRICT, with_keys
 from ...helpers.transactions import COMMIT, PREPARED, ROLLBACK, shown, transacting

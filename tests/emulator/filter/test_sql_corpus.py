@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rocketmq_testkit.conformance.context.placeholders import Placeholders
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from rocketmq_testkit.conformance.helpers.filtered import MESSAGES, matches, refused
-from rocketmq_testkit.conformance.outcomes.truth import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
 from rocketmq_testkit.emulator.filter.sql_filter import SqlError, compile_sql
 from rocketmq_testkit.emulator.filter.sql_parser import SqlParser
 

@@ -15,8 +15,8 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ..clients.contradiction import Contradiction
 from ..clients.pending import ANSWER_SECONDS, Pending
-from ..clients.remoting_answer import Answer
 from ..clients.remoting_consumption import pull_request
+from ..clients.remoting_response import Answer
 from ..clients.remoting_sends import send_fields, send_v1_request
 from ..clients.remoting_topics import group_request, max_offset_request, topic_request
 from ..clients.send_fields import SendFields

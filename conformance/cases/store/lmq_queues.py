@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.client.messages import split_records
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...clients.send_fields import SendFields
 from ...context.remoting import Remoting
 from ...helpers.sends import send_batch

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..deployment.target import Access, Place, TargetError
 from ..drivers.build import Announce
-from ..sdk.stage import Crew
+from ..sdk.scenario_context import Crew
 from ..targets.address import AddressPlace
 
 _NOWHERE = AddressPlace(Access("127.0.0.1:1", "127.0.0.1:1"))

@@ -13,11 +13,11 @@ from rocketmq_testkit.remoting.client import Credentials, ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.json_text import dumps
-from ..context.world import Stopwatch, World
+from ..context.case_context import Stopwatch, World
 from ..deployment.target import Place
 from ..drivers.build import Announce
 from ..drivers.process import Addresses, Driver, DriverError, DriverFailure, Fields, start
-from .actors import AWAIT_MS, CLOSE_SECONDS, PRIMING, Consumer, Producer, Style
+from .sdk_clients import AWAIT_MS, CLOSE_SECONDS, PRIMING, Consumer, Producer, Style
 
 PATIENCE_SECONDS = 60.0
 """Default timeout for expected events; a loaded machine may need much of it."""

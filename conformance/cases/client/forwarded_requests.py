@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...clients.remoting_answer import Answer
+from ...clients.remoting_response import Answer
 from ...context.remoting import Remoting
 
 PUSH_SECONDS = 5.0

@@ -5,7 +5,7 @@ from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 from ...case import grpc_case
 from ...context.grpc import Grpc
 from ...helpers.consumer import consuming
-from ..store.light_queues import DISPATCH, LIGHT
+from ..store.lmq_queues import DISPATCH, LIGHT
 
 
 @grpc_case("GrpcConverter.buildMessage", settings=LIGHT)

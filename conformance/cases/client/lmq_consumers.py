@@ -7,7 +7,7 @@ from ...case import remoting_case
 from ...clients.remoting_members import assignment_request
 from ...context.remoting import Remoting
 from ...deployment.target import Capability
-from ..store.light_queues import LIGHT, _reaches, light_name, send_to, within
+from ..store.lmq_queues import LIGHT, _reaches, light_name, send_to, within
 
 RESTART = frozenset({Capability.RESTART})
 

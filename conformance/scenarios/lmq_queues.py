@@ -4,8 +4,8 @@ from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 
 from ..clients.remoting_topics import route_request, topic_request
 from ..scenario import scenario
-from ..sdk.actors import text
-from ..sdk.stage import Stage
+from ..sdk.scenario_context import Stage
+from ..sdk.sdk_clients import text
 
 LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..drivers.process import Fields
-from .actors import Producer, Style, order
+from .sdk_clients import Producer, Style, order
 
 COUNT = 100
 """Number of messages in scenarios that check that every message arrives exactly once."""

@@ -33,10 +33,10 @@ DELIBERATE: Mapping[str, str] = {
     "broker_restart.clients_of_a_proxy_go_on_after_a_restart@rust": "as grpc_receive.a_client_without_settings",
     "broker_restart.a_push_consumer_goes_on_after_a_restart@go-grpc": "as grpc_receive.a_client_without_settings",
     "broker_restart.a_push_consumer_goes_on_after_a_restart@python": "as grpc_receive.a_client_without_settings",
-    "grpc_settings_age.settings_are_forgotten_without_heartbeats": (
+    "grpc_settings_expiry.settings_are_forgotten_without_heartbeats": (
         "the emulator keeps a client's settings while its telemetry stream is open"
     ),
-    "grpc_settings_age.receives_do_not_keep_settings": "as heartbeat_changes.a_silent_client_loses_its_connection",
+    "grpc_settings_expiry.receives_do_not_keep_settings": "as heartbeat_changes.a_silent_client_loses_its_connection",
     "grpc_log_start.the_new_handle_gives_up_the_wrong_message": (
         "the emulator forwards the message whose invisible duration was changed"
     ),
