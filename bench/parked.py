@@ -275,7 +275,7 @@ def running(messages: int, properties: Callable[[int], dict[str, str]]) -> Emula
     room = {"storeMaxBytes": 4 * 1024**3}
     # Sending a million messages is one call of the loop, which can take half a minute on a busy machine.
     emulator = Emulator(topics=["work:NORMAL:1"], config=room, call_timeout="10m").start()
-    emulator.run_in_loop(lambda host: fill(host.engine, messages, properties))
+    emulator.run_on_loop(lambda host: fill(host.engine, messages, properties))
     return emulator
 
 
@@ -297,7 +297,7 @@ def jump_of_a_clock(factor: int) -> float:
         begin = time.process_time_ns()
         emulator.clock.advance("1h")
         spent = (time.process_time_ns() - begin) / 1e9
-        due = emulator.run_in_loop(lambda host: host.engine.brokers[0].store.max_offset("work", 0))
+        due = emulator.run_on_loop(lambda host: host.engine.brokers[0].store.max_offset("work", 0))
         assert due == PARKED // factor
     return spent
 

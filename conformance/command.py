@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
-from rocketmq_testkit.fixtures.values.value_forms import choice, whole
+from rocketmq_testkit.fixtures.values.value_forms import one_of
 
 from .case import CaseError, Protocol
 from .case_index import entries
@@ -175,7 +175,7 @@ def _select(parser: argparse.ArgumentParser) -> None:
     protocols = [each.value for each in Protocol]
     parser.add_argument(
         "--protocol",
-        type=value_of("--protocol", choice("protocol", protocols)),
+        type=value_of("--protocol", one_of("protocol", protocols)),
         metavar="PROTOCOL",
         help=f"select one protocol: {' or '.join(protocols)} (default: both)",
     )
@@ -184,7 +184,7 @@ def _select(parser: argparse.ArgumentParser) -> None:
 
 def _count(flag: str, noun: str, low: int = 1) -> Callable[[str], int]:
     """The `type` of an option that is a count."""
-    return value_of(flag, whole(noun, low, None, f"use {{option}}={max(low, 1)}"), whole_number)
+    return value_of(flag, whole_number_check(noun, low, None, f"use {{option}}={max(low, 1)}"), whole_number)
 
 
 def _selection(options: argparse.Namespace) -> Selection:

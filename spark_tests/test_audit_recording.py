@@ -47,7 +47,7 @@ class Clients:
 
     def ask(self, operation: Operation) -> Any:
         """Return the broker's result."""
-        return self._emulator.run_in_loop(lambda host: host.engine.execute(host.engine.brokers[0], operation))
+        return self._emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], operation))
 
     def pop(self, topic: str = "orders", group: str = "shop", **more: Any) -> dict[int, str]:
         """Pop; returns the receipt handles by queue offset."""
@@ -283,12 +283,12 @@ def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
             "proxy", "grpc:client", "AckMessage", RawRequest({"group.name": "shop"}), outcome=busy
         )
 
-    rocketmq.run_in_loop(
+    rocketmq.run_on_loop(
         lambda host: refuse(host, PopMessage("late", "orders", -1, 8, INVISIBLE_MS, 0, 0, 0, "TAG", "*"))
     )
     assert [event.kind for event in events_of(rocketmq)] == [Kind.STORED]
     handle = clients.pop()[0]
-    rocketmq.run_in_loop(lambda host: refuse(host, AckMessage("shop", "orders", 0, handle, 0)))
+    rocketmq.run_on_loop(lambda host: refuse(host, AckMessage("shop", "orders", 0, handle, 0)))
     events = events_of(rocketmq)
     assert {event.group for event in events if event.group} == {"shop"}
     assert Kind.DELIVERED in [event.kind for event in events]

@@ -12,7 +12,7 @@ from ..kernel.value_class import frozen_value
 from ..operations.clients import ACTIVELY, BROADCASTING, CLUSTERING, PASSIVELY
 
 
-class Patience(Enum):
+class JumpWait(Enum):
     """How long a jump of the clock waits for an action of a client."""
 
     UNTIL_DONE = "until the client has acted"
@@ -29,14 +29,14 @@ class ConsumerKind:
     message_model: str
     reports_progress: bool
     """True if the broker learns which messages the consumer has processed: it commits offsets or acknowledges."""
-    pulled: Patience
+    pulled: JumpWait
     """For the progress of messages that it pulled: a committed offset above them, or a message that it sends back."""
-    popped: Patience
+    popped: JumpWait
     """For the progress of messages that it popped or that a gRPC receive returned: an acknowledgement, or a change of
     the invisible duration."""
-    next_poll: Patience
+    next_poll: JumpWait
     """For its next long poll after the end of one."""
-    first_request: Patience
+    first_request: JumpWait
     """For its first request of a queue with messages."""
 
 
@@ -47,20 +47,20 @@ CONSUMER_KINDS = (
         PASSIVELY,
         CLUSTERING,
         reports_progress=True,
-        pulled=Patience.UNTIL_DONE,
-        popped=Patience.UNTIL_DONE,
-        next_poll=Patience.BRIEF,
-        first_request=Patience.UNTIL_DONE,
+        pulled=JumpWait.UNTIL_DONE,
+        popped=JumpWait.UNTIL_DONE,
+        next_poll=JumpWait.BRIEF,
+        first_request=JumpWait.UNTIL_DONE,
     ),
     ConsumerKind(
         "broadcasting push consumer",
         PASSIVELY,
         BROADCASTING,
         reports_progress=False,
-        pulled=Patience.NONE,
-        popped=Patience.UNTIL_DONE,
-        next_poll=Patience.BRIEF,
-        first_request=Patience.NONE,
+        pulled=JumpWait.NONE,
+        popped=JumpWait.UNTIL_DONE,
+        next_poll=JumpWait.BRIEF,
+        first_request=JumpWait.NONE,
     ),
     # DefaultLitePullConsumer pulls, SimpleConsumer of the gRPC SDKs pops. Both are registered alike.
     ConsumerKind(
@@ -68,20 +68,20 @@ CONSUMER_KINDS = (
         ACTIVELY,
         CLUSTERING,
         reports_progress=True,
-        pulled=Patience.NONE,
-        popped=Patience.BRIEF,
-        next_poll=Patience.NONE,
-        first_request=Patience.NONE,
+        pulled=JumpWait.NONE,
+        popped=JumpWait.BRIEF,
+        next_poll=JumpWait.NONE,
+        first_request=JumpWait.NONE,
     ),
     ConsumerKind(
         "broadcasting pull consumer",
         ACTIVELY,
         BROADCASTING,
         reports_progress=False,
-        pulled=Patience.NONE,
-        popped=Patience.BRIEF,
-        next_poll=Patience.NONE,
-        first_request=Patience.NONE,
+        pulled=JumpWait.NONE,
+        popped=JumpWait.BRIEF,
+        next_poll=JumpWait.NONE,
+        first_request=JumpWait.NONE,
     ),
 )
 """All kinds. A change of this table changes the jumps of the clock and the auditor."""

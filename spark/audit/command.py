@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
-from rocketmq_testkit.fixtures.values.value_forms import choice, whole
+from rocketmq_testkit.fixtures.values.value_forms import one_of, whole_number_check
 
 from ..errors import INSTALL_SPARK
 from .events import JournalError, write_lines
@@ -93,7 +93,7 @@ def _verdicts(text: str) -> tuple[str, ...]:
         return ()
     for word in named:
         if word not in VERDICTS:
-            problem = choice("verdict", (*VERDICTS, "none"))(word)
+            problem = one_of("verdict", (*VERDICTS, "none"))(word)
             assert problem is not None
             raise UsageError(problem.sentence("--fail-on", word))
     return named
@@ -101,7 +101,7 @@ def _verdicts(text: str) -> tuple[str, ...]:
 
 def _milliseconds(flag: str) -> Callable[[str], int]:
     """The `type` of an option in milliseconds."""
-    return value_of(flag, whole("number of milliseconds", 0, None, "use {option}=1000"), whole_number)
+    return value_of(flag, whole_number_check("number of milliseconds", 0, None, "use {option}=1000"), whole_number)
 
 
 def _run(options: argparse.Namespace) -> int:

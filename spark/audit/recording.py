@@ -28,7 +28,7 @@ def events_of(emulator: Emulator) -> list[Event]:
     Raises JournalError if the journal has dropped lines, or if a delivered message no longer exists.
     """
     # Lines and messages are read in one step, so that they are consistent.
-    lines, messages, dropped = emulator.run_in_loop(_taken)
+    lines, messages, dropped = emulator.run_on_loop(_taken)
     _refuse_gaps(dropped)
     return retell(lines, messages)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.kernel.masking import masked_line
 from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
-from rocketmq_testkit.fixtures.values.value_forms import choice, whole
+from rocketmq_testkit.fixtures.values.value_forms import one_of, whole_number_check
 
 from ..errors import INSTALL_SPARK
 
@@ -76,14 +76,14 @@ def parser() -> Parser:
     add("--speed", type=_speed, metavar="FACTOR", help="send at this multiple of the recorded pace (default: no pace)")
     add(
         "--keep",
-        type=value_of("--keep", choice("order", ("queue", "key"))),
+        type=value_of("--keep", one_of("order", ("queue", "key"))),
         default="queue",
         metavar="ORDER",
         help="keep the order of each queue or of each key (default queue)",
     )
     add(
         "--tasks",
-        type=value_of("--tasks", whole("number of tasks", 1, None, "use {option}=4"), whole_number),
+        type=value_of("--tasks", whole_number_check("number of tasks", 1, None, "use {option}=4"), whole_number),
         metavar="N",
         help="send in this number of tasks (default: number of cores)",
     )

@@ -144,7 +144,7 @@ def _sent_to_retry_topic(emulator: Emulator) -> list[SendMessage]:
 
 def _committed(emulator: Emulator) -> int:
     """Return the committed offset of the group, -1 if there is none."""
-    return emulator.run_in_loop(lambda host: host.engine.brokers[0].offsets.query(GROUP, TOPIC, 0))
+    return emulator.run_on_loop(lambda host: host.engine.brokers[0].offsets.query(GROUP, TOPIC, 0))
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)

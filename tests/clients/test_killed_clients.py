@@ -41,7 +41,7 @@ def until_members(emulator: Emulator, count: int) -> None:
         assert isinstance(found, ConsumerListResult)
         return len(found.client_ids)
 
-    until(lambda: emulator.run_in_loop(listed) == count, f"there are {count} members")
+    until(lambda: emulator.run_on_loop(listed) == count, f"there are {count} members")
 
 
 @pytest.mark.parametrize("sdk", ["java-remoting", "java-remoting-4.9", "go-remoting", "cpp"])

@@ -119,7 +119,7 @@ def test_clone_group_offset_copies_offsets_to_another_group(server: Server) -> N
     emulator.group("adm-clone-copy")
     words = ("-s", "adm-clone", "-d", "adm-clone-copy", "-t", "adm-clone")
     assert "clone group offset success" in mqadmin(namesrv, "cloneGroupOffset", *words)
-    offsets = emulator.run_in_loop(lambda host: dict(host.engine.brokers[0].offsets.committed))
+    offsets = emulator.run_on_loop(lambda host: dict(host.engine.brokers[0].offsets.committed))
     assert offsets["adm-clone-copy", "adm-clone"] == {0: 2}
 
 

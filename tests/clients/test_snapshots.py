@@ -23,7 +23,7 @@ def until_committed(emulator: Emulator, count: int) -> None:
         offsets = host.engine.brokers[0].offsets
         return sum(max(offsets.query("billing", "orders", queue), 0) for queue in range(2))
 
-    until(lambda: emulator.run_in_loop(of_group) == count, "the client has committed")
+    until(lambda: emulator.run_on_loop(of_group) == count, "the client has committed")
 
 
 def received(driver: Driver) -> list[bytes]:

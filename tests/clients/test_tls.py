@@ -53,7 +53,7 @@ def until_a_request_waits(emulator: Emulator, topic: str) -> None:
             for entry in host.direct.journal
         )
 
-    until(lambda: emulator.run_in_loop(waiting), f"somebody waits for {topic}")
+    until(lambda: emulator.run_on_loop(waiting), f"somebody waits for {topic}")
 
 
 def acknowledged(emulator: Emulator, group: str) -> int:
@@ -112,7 +112,7 @@ def test_a_waiting_push_consumer_over_tls_gets_the_message_on_arrival(server: Se
                 return host.direct.broker(None).offsets.query(name, name, 0) == 1
 
             # The listener returns after its event, and the SDK commits periodically.
-            until(lambda: emulator.run_in_loop(committed), "it is committed")
+            until(lambda: emulator.run_on_loop(committed), "it is committed")
         driver.call("close", on="c", timeout=SECONDS)
     if not sdk.startswith("java-remoting"):
         assert acknowledged(emulator, name) == 1

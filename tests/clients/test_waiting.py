@@ -87,7 +87,7 @@ class Client:
         Go's SDK registers its group a second after its start, or only after thirty.
         """
         group = f"{topic}-producer" if self.remoting else topic
-        return self.emulator.run_in_loop(lambda host: group in host.engine.brokers[0].clients.producers)
+        return self.emulator.run_on_loop(lambda host: group in host.engine.brokers[0].clients.producers)
 
     def send(self, topic: str, text: str, **fields: Any) -> Fields:
         return self.driver.call("send", on=self.producer(topic), topic=topic, body=text.encode(), **fields)
@@ -298,7 +298,7 @@ def test_an_unknown_transaction_is_discarded_after_fifteen_checks(client: Client
     topic = _transaction(client, "UNKNOWN", "UNKNOWN")
 
     def put_aside() -> list[str]:
-        if TRANS_CHECK_MAX_TIME_TOPIC not in client.emulator.run_in_loop(lambda host: host.direct.topics(system=True)):
+        if TRANS_CHECK_MAX_TIME_TOPIC not in client.emulator.run_on_loop(lambda host: host.direct.topics(system=True)):
             return []
         found = client.emulator.messages(TRANS_CHECK_MAX_TIME_TOPIC)
         return [message.message_id for message in found if message.properties["REAL_TOPIC"] == topic]

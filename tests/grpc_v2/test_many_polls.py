@@ -86,9 +86,9 @@ async def a_crowd(emulator: Emulator) -> tuple[list[list[bytes]], float, int]:
     async with channels(emulator.endpoint, CLIENTS) as opened:
         polls = [asyncio.create_task(received(channel, number)) for number, channel in enumerate(opened)]
         await wait_for_polls(emulator, polls)
-        before = emulator.run_in_loop(lambda _host: time.thread_time())
+        before = emulator.run_on_loop(lambda _host: time.thread_time())
         await asyncio.sleep(IDLE_SECONDS)
-        idle = emulator.run_in_loop(lambda _host: time.thread_time()) - before
+        idle = emulator.run_on_loop(lambda _host: time.thread_time()) - before
         threads = threading.active_count()
         topic = emulator.topic("crowd")
         for number in range(CLIENTS):

@@ -1,6 +1,6 @@
 """Runs one seed of a simulation and prints its actions.
 
-python tests/simulation {simulation,cluster,durability,trouble} SEED [--journal]
+python tests/simulation {simulation,cluster,durability,broker_faults} SEED [--journal]
 """
 
 import sys

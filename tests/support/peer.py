@@ -17,7 +17,7 @@ class Peer:
 
     def ask(self, operation: Operation) -> DirectCall:
         """Submit an operation to the first broker."""
-        return self.emulator.run_in_loop(
+        return self.emulator.run_on_loop(
             lambda host: host.engine.submit(host.engine.brokers[0], operation, self.channel)
         )
 

@@ -2,7 +2,7 @@
 
 import pytest
 from rocketmq_testkit.emulator.client.client_registry import ConsumerGroup
-from rocketmq_testkit.emulator.client.consumer_kind import CONSUMER_KINDS, ConsumerKind, Patience, kind_of
+from rocketmq_testkit.emulator.client.consumer_kind import CONSUMER_KINDS, ConsumerKind, JumpWait, kind_of
 from rocketmq_testkit.emulator.operations.clients import ACTIVELY, BROADCASTING, CLUSTERING, PASSIVELY
 
 
@@ -29,13 +29,13 @@ def test_unknown_modes_count_as_a_pull_consumer_of_a_clustering_group() -> None:
 def test_a_jump_never_waits_for_unknown_progress(kind: ConsumerKind) -> None:
     """A consumer whose progress no broker learns is not waited for: neither its pulls nor its first requests."""
     if not kind.reports_progress:
-        assert (kind.pulled, kind.first_request) == (Patience.NONE, Patience.NONE)
+        assert (kind.pulled, kind.first_request) == (JumpWait.NONE, JumpWait.NONE)
 
 
 @pytest.mark.parametrize("kind", CONSUMER_KINDS, ids=lambda kind: kind.name)
 def test_the_clock_waits_for_a_listener_and_not_for_an_application(kind: ConsumerKind) -> None:
     """Only the SDK of a push consumer polls by itself. An application that receives may keep a message for long."""
     push = kind.consume_type == PASSIVELY
-    assert (kind.next_poll is Patience.BRIEF) == push
-    assert kind.popped is (Patience.UNTIL_DONE if push else Patience.BRIEF)
-    assert (kind.first_request is Patience.UNTIL_DONE) == (push and kind.message_model == CLUSTERING)
+    assert (kind.next_poll is JumpWait.BRIEF) == push
+    assert kind.popped is (JumpWait.UNTIL_DONE if push else JumpWait.BRIEF)
+    assert (kind.first_request is JumpWait.UNTIL_DONE) == (push and kind.message_model == CLUSTERING)

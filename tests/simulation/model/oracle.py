@@ -14,7 +14,7 @@ from message_states import MessageStates
 from ordered_queues import OrderedQueues
 from popped_messages import CHECK_POINTS, Mode, PoppedMessages
 from pulled_queues import PulledQueues
-from standing import Standing
+from queue_state import QueueState
 from stored_messages import StoredMessages, Violation
 from timed_messages import TimedMessages
 from transactions import DISCARDED_TOPIC, Transactions
@@ -51,7 +51,7 @@ class Oracle:
         self.timed = TimedMessages(self.log)
         self.files = DeletedFiles(self.log, retention)
         self.transactions = Transactions(self.log, self.members, (retention or FOR_EVER).reserved_ms)
-        self.standing = Standing(
+        self.queue_state = QueueState(
             self.log,
             pops=(self.pops, self.pop_groups),
             ordered=(self.ordered, self.ordered_groups),
@@ -73,7 +73,7 @@ class Oracle:
                 self.delayed.appeared(seen)
                 self.notifications.appeared(seen)
                 self.states.appeared(seen)
-                self.standing.appeared((seen.topic, seen.queue_id))
+                self.queue_state.appeared((seen.topic, seen.queue_id))
             case obs.Sent():
                 self.log.sent(seen)
                 self.delayed.sent(seen)
@@ -85,7 +85,7 @@ class Oracle:
                 (self.ordered if seen.order else self.pops).acked(seen)
                 if not seen.order:
                     self.states.acked(seen)
-                self.standing.something_happened(seen.handle.group)
+                self.queue_state.something_happened(seen.handle.group)
             case obs.Hidden():
                 (self.ordered if seen.order else self.pops).hidden(seen)
                 if not seen.order:
@@ -100,7 +100,7 @@ class Oracle:
                 self.pulls.held(seen)
             case obs.Committed():
                 self.pulls.committed_offset(seen)
-                self.standing.something_happened(seen.group)
+                self.queue_state.something_happened(seen.group)
             case obs.Reset():
                 self._reset(seen)
             case obs.OffsetSeen():
@@ -108,9 +108,9 @@ class Oracle:
             case obs.RangeSeen():
                 self._range_seen(seen)
             case obs.OffsetsSeen():
-                self.standing.offsets_seen(seen)
+                self.queue_state.offsets_seen(seen)
             case obs.RangesSeen():
-                self.standing.ranges_seen(seen)
+                self.queue_state.ranges_seen(seen)
             case obs.SentBack():
                 self.pulls.sent_back(seen)
             case obs.Beat():
@@ -152,7 +152,7 @@ class Oracle:
         # These use the results of the models above.
         self.states.step_ended(now)
         self.notifications.step_ended(now)
-        self.standing.step_ended(now)
+        self.queue_state.step_ended(now)
 
     def _popped(self, seen: obs.Popped) -> None:
         if not seen.messages and seen.now < seen.deadline:
@@ -162,10 +162,10 @@ class Oracle:
         (self.ordered if seen.order else self.pops).popped(seen)
         if not seen.order:
             self.states.popped(seen)
-        self.standing.something_happened(seen.group)
+        self.queue_state.something_happened(seen.group)
 
     def _reset(self, seen: obs.Reset) -> None:
-        self.standing.something_happened(seen.group)
+        self.queue_state.something_happened(seen.group)
         if seen.group in self.pop_groups:
             self.pops.reset(seen)
             self.notifications.reset(seen)
@@ -212,7 +212,7 @@ class Oracle:
         self.transactions.crashed(seen.now)
         self.members.crashed()
         self.notifications.crashed()
-        self.standing.crashed()
+        self.queue_state.crashed()
         self.states.crashed()
 
     def _deleted(self, seen: obs.Deleted) -> None:
@@ -220,7 +220,7 @@ class Oracle:
         self.log.deleted(seen.low)
         self.delayed.deleted(seen.low)
         self.transactions.deleted(seen.now)
-        self.standing.deleted()
+        self.queue_state.deleted()
         self.states.deleted()
 
     def _drained(self) -> None:

@@ -20,7 +20,7 @@ from transactions import TRANSACTION_GROUP, Transactions
 Judge = Callable[[str, Place, int], bool]
 
 
-class Standing:
+class QueueState:
     """The last observed offsets of every group and extents of every queue."""
 
     def __init__(

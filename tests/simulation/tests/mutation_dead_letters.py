@@ -79,4 +79,4 @@ def a_change_hides_another_message(stream: Stream) -> Iterator[Stream]:
             used.update((handle, seen.new))
 
 
-DEATHS = (a_dead_letter_is_still_in_flight, a_dead_letter_comes_again, a_change_hides_another_message)
+DEAD_LETTER_MUTATIONS = (a_dead_letter_is_still_in_flight, a_dead_letter_comes_again, a_change_hides_another_message)

@@ -130,7 +130,7 @@ def a_copy_loses_what_the_user_gave(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(color="other"))
 
 
-STANDING = (
+QUEUE_STATE_MUTATIONS = (
     an_offset_passes_what_is_not_done,
     an_offset_stays_behind,
     the_checks_pass_over_an_open_half_message,

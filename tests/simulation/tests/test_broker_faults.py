@@ -10,11 +10,11 @@ from functools import cache
 
 import pytest
 from accepted_messages import KINDS, REFUSALS, AcceptedMessages, Event
-from falsified_trouble import FALSIFIED
+from broker_faults import plan, report, run
+from mutation_broker_faults import FALSIFIED
 from patient_clients import PULLERS, TAKERS
 from stored_messages import Violation
 from test_simulation import BLOCKS
-from trouble import plan, report, run
 
 PART = 12
 """One of this many seeds is run."""

@@ -215,7 +215,7 @@ class Brokers(RuleBasedStateMachine):
         """Start all brokers, and consume until no message is left."""
         if self.cluster is not None:
             self.cluster.drain()
-            assert self.cluster.leftovers() == []
+            assert self.cluster.leaks() == []
 
 
 Brokers.TestCase.settings = settings(

@@ -3,7 +3,7 @@
 from itertools import islice
 
 import pytest
-from falsified_deaths import a_change_hides_another_message, a_dead_letter_is_still_in_flight
+from mutation_dead_letters import a_change_hides_another_message, a_dead_letter_is_still_in_flight
 from observations import Stored
 from simulation import MODES, PULL_GROUPS, Setup, Simulation, plan, run
 from test_oracle import Falsify, answers, complaint

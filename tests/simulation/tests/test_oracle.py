@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
-from falsified_deaths import DEATHS
-from falsified_standing import STANDING
-from falsified_waiting import (
+from mutation_dead_letters import DEAD_LETTER_MUTATIONS
+from mutation_queue_state import QUEUE_STATE_MUTATIONS
+from mutation_scheduled import (
     a_check_is_not_counted,
     a_committed_message_does_not_appear,
     a_half_message_is_checked_too_early,
@@ -444,8 +444,8 @@ FALSIFIED: tuple[Falsify, ...] = (
     a_half_message_is_checked_too_early,
     a_half_message_is_forgotten,
     time_goes_back,
-    *STANDING,
-    *DEATHS,
+    *QUEUE_STATE_MUTATIONS,
+    *DEAD_LETTER_MUTATIONS,
 )
 
 

@@ -4,10 +4,10 @@ import random
 from collections.abc import Iterable
 from functools import cache
 
-import falsified_retention as wrong
+import mutation_retention as wrong
 import pytest
 from deleted_files import RETENTIONS
-from leftovers import leftovers
+from leak_check import leaks
 from observations import Acked, Deleted, Ended, Hidden, Observation, Pulled, SentBack
 from simulation import Action, Setup, Simulation, plan, run
 from test_oracle import (
@@ -110,7 +110,7 @@ def test_deleted_messages_need_not_be_delivered() -> None:
 @pytest.mark.parametrize("seed", [20217, 21213, 21537])
 def test_waiting_for_deleted_messages_and_op_messages_is_no_violation(seed: int) -> None:
     """Two cases are no violation: a delay level that waits for deleted messages, a round without its op messages."""
-    assert leftovers(run(*plan(seed)).session) == []
+    assert leaks(run(*plan(seed)).session) == []
 
 
 def test_a_copy_of_a_deleted_message_is_reported() -> None:

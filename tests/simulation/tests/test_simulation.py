@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from leftovers import leftovers
+from leak_check import leaks
 from shortening import shortest
 from simulation import VERBS, Action, Setup, plan, report, run
 
@@ -32,7 +32,7 @@ def test_the_oracle_finds_no_violation_in_any_seed(seeds: range) -> None:
 def test_after_everything_was_consumed_no_timer_or_check_point_is_left() -> None:
     """After everything was consumed the broker has no timer, waiting request or open check point."""
     for seed in range(20):
-        assert leftovers(run(*plan(seed)).session) == []
+        assert leaks(run(*plan(seed)).session) == []
 
 
 def test_the_first_seeds_use_every_verb() -> None:

@@ -5,7 +5,7 @@ import os
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from leftovers import leftovers
+from leak_check import leaks
 from simulation import FATES, MODES, NUMBERS, WEIGHTS, Action, Setup, Simulation
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "40"))
@@ -69,7 +69,7 @@ class Broker(RuleBasedStateMachine):
         """Consume with all groups until no message is left."""
         if self.simulation is not None:
             self.simulation.drain()
-            assert leftovers(self.simulation.session) == []
+            assert leaks(self.simulation.session) == []
 
 
 Broker.TestCase.settings = settings(

@@ -1,6 +1,6 @@
 """A seeded simulation of brokers in trouble, and of clients that are rejected, wait and repeat their requests.
 
-    python tests/simulation trouble SEED
+    python tests/simulation broker_faults SEED
 
 runs one seed and prints its actions. Brokers become busy, slow, full or stop, each with one trouble at a time.
 `accepted_messages.py` checks which requests may be rejected, and that every accepted message is delivered when the
@@ -154,7 +154,7 @@ def failure(setup: TroubleSetup, actions: Iterable[Action]) -> str:
 
 def report(seed: int) -> str:
     """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
-    return report_of(seed, "test_trouble.py", *plan(seed), failure)
+    return report_of(seed, "test_broker_faults.py", *plan(seed), failure)
 
 
 if __name__ == "__main__":

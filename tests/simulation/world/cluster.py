@@ -16,7 +16,7 @@ from itertools import count
 from typing import NamedTuple
 
 from deleted_files import RETENTIONS
-from leftovers import leftovers
+from leak_check import leaks
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.send import SendMessage
@@ -167,9 +167,9 @@ class Cluster:
         for slave in self.slaves:
             slave.judge()
 
-    def leftovers(self) -> list[str]:
+    def leaks(self) -> list[str]:
         """Return what the brokers still hold after everything was consumed."""
-        return [found for master in self.masters for found in leftovers(master.session)]
+        return [found for master in self.masters for found in leaks(master.session)]
 
 
 def plan(seed: int) -> tuple[ClusterSetup, list[Action]]:
@@ -203,7 +203,7 @@ def run(setup: ClusterSetup, actions: Iterable[Action]) -> Cluster:
     for action in actions:
         cluster.perform(action)
     cluster.drain()
-    if found := cluster.leftovers():
+    if found := cluster.leaks():
         raise Violation(f"left behind: {found}")
     return cluster
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from session import Session
 
 
-class Deaths:
+class Crashes:
     """Crashes and stops of one session's broker.
 
     `clients` are connected to it; `places` are the queues in which groups may have offsets.

@@ -12,7 +12,7 @@ HIDDEN_MS = 310_000
 """Longer than any invisible time; after a crash messages may still be tracked that no client waits for."""
 
 
-def leftovers(session: Session) -> list[str]:
+def leaks(session: Session) -> list[str]:
     """Return descriptions of everything that should not remain."""
     session.advance(HIDDEN_MS + LONGEST_LEVEL_MS * session.deletes)
     broker, scheduler = session.broker, session.engine.scheduler

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import producer_verbs
 import puller_verbs
 import retention
+from crashes import Crashes
 from dead_letters import DeadLetters
-from deaths import Deaths
 from deleted_files import RETENTIONS
 from half_messages import HalfMessages
 from observations import Handle, Observation, Place
@@ -143,7 +143,7 @@ class Simulation:
         self.orderly = [client for client in self.clients if client.group in ORDERED_GROUPS]
         self.pullers = [client for client in self.clients if client.group in PULL_GROUPS]
         places = self._places_of_groups()
-        self.deaths = Deaths(self.session, self.clients, places)
+        self.crashes = Crashes(self.session, self.clients, places)
         half_queue = (HALF_TOPIC, 0)
         queues_seen = dict.fromkeys([*(place for _, place in places), (retention.FILLER_TOPIC, 0)])
         self.session.watch([*places, (TRANSACTION_GROUP, half_queue)], queues_seen)
@@ -368,7 +368,7 @@ class Simulation:
         Every other graceful restart continues in another engine.
         """
         kind = action.a % 12
-        self.deaths.crash(power_loss=kind % 2 == 0, in_order=kind % 6 == 5, moves=kind == 11)
+        self.crashes.crash(power_loss=kind % 2 == 0, in_order=kind % 6 == 5, moves=kind == 11)
         self._forget_orderly()
         for client in self.clients:
             self.session.beat(client, TOPICS)
@@ -381,12 +381,12 @@ class Simulation:
 
     def stop(self, *, kill: bool) -> None:
         """Stop the broker."""
-        self.deaths.stop(kill=kill)
+        self.crashes.stop(kill=kill)
         self._forget_orderly()
 
     def start(self, silent: int) -> None:
         """Start the broker; every `silent`-th client sends no heartbeat, 0: all send one."""
-        self.deaths.start()
+        self.crashes.start()
         for number, client in enumerate(self.clients):
             if not silent or number % silent:
                 self.session.beat(client, TOPICS)
