@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBa
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.emulator.topic.topic_table import BATCH_QUEUE, QUEUE_TYPE
 from rocketmq_testkit.remoting.client import batch_body
-from world import BODY, FAR_MS, World, answer
+from world import BODY, FAR_MS, World, response
 
 Work = Callable[[], None]
 Step = Callable[[World, int], Work]
@@ -26,7 +26,7 @@ def _batches(world: World, topic: str, properties: dict[str, str], count: int) -
     def work() -> None:
         for _ in range(count // TOGETHER):
             whole = SendMessage("P", topic, 0, body, dict(properties), ("10.0.0.1", 1), world.now_ms, batch=True)
-            answer(world.submit(whole))
+            response(world.submit(whole))
 
     return work
 
@@ -40,7 +40,7 @@ def whole_batch(world: World, count: int) -> Work:
     """Send batches that are stored as one record; the time is per message."""
     name = f"whole-{next(world.names)}"
     config = TopicConfig(name, 1, 1, attributes={QUEUE_TYPE: BATCH_QUEUE})
-    answer(world.submit(CreateTopic(config)))
+    response(world.submit(CreateTopic(config)))
     return _batches(world, name, {"UNIQ_KEY": "k"}, count)
 
 
@@ -50,7 +50,7 @@ def sent_back(world: World, count: int) -> Work:
 
     def work() -> None:
         for offset in offsets:
-            answer(world.submit(SendMessageBack("G", offset, 3)))
+            response(world.submit(SendMessageBack("G", offset, 3)))
 
     return work
 
@@ -64,7 +64,7 @@ def pulled_by_an_expression(world: World, count: int) -> Work:
     def work() -> None:
         for offset in range(0, count, TOGETHER):
             pull = PullMessage("G", name, 0, offset, 1, BRINGS_SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
-            assert isinstance(answer(world.submit(pull)), PullResult)
+            assert isinstance(response(world.submit(pull)), PullResult)
 
     return work
 
@@ -75,7 +75,7 @@ def peeked(world: World, count: int) -> Work:
 
     def work() -> None:
         for _ in range(count):
-            answer(world.submit(PeekMessage("G", "work", 0, 1)))
+            response(world.submit(PeekMessage("G", "work", 0, 1)))
 
     return work
 
@@ -88,7 +88,7 @@ def notified(world: World, count: int) -> Work:
         for _ in range(count):
             call = world.submit(Notification(f"G{next(world.names)}", name, 0, FAR_MS, world.now_ms))
             world.send(name)
-            answer(call)
+            response(call)
 
     return work
 
@@ -99,7 +99,7 @@ def viewed(world: World, count: int) -> Work:
 
     def work() -> None:
         for _ in range(count):
-            answer(world.submit(ViewMessage(offset)))
+            response(world.submit(ViewMessage(offset)))
 
     return work
 
@@ -114,7 +114,7 @@ def searched(world: World, count: int) -> Work:
 
     def work() -> None:
         for operation in operations:
-            answer(world.submit(operation))
+            response(world.submit(operation))
 
     return work
 

@@ -138,28 +138,28 @@ def resident_mib(server: Server) -> float:
 def pop_mode(server: Server, topic: str, group: str) -> None:
     """Switch a group to pops of a topic, for push consumers that leave the rebalance to the broker."""
     with RemotingClient(server.broker) as client:
-        answer = client.request(*mode_request(topic, group, "POP", 8))
-        if answer.code != 0:
-            raise RuntimeError(f"{server.name} does not set the mode of {group}: {answer.remark}")
+        response = client.request(*mode_request(topic, group, "POP", 8))
+        if response.code != 0:
+            raise RuntimeError(f"{server.name} does not set the mode of {group}: {response.remark}")
 
 
 def create_topic(server: Server, topic: str, queues: int = 8) -> None:
     """Create a topic for normal messages by a remoting request, and wait until the name server has its route."""
     with RemotingClient(server.broker) as client:
-        answer = client.request(*topic_request(topic, queues=queues, kind="NORMAL"))
-        if answer.code != 0:
-            raise RuntimeError(f"{server.name} does not create {topic}: {answer.remark}")
+        response = client.request(*topic_request(topic, queues=queues, kind="NORMAL"))
+        if response.code != 0:
+            raise RuntimeError(f"{server.name} does not create {topic}: {response.remark}")
     deadline = time.monotonic() + ROUTE_SECONDS_MAX
     with RemotingClient(server.namesrv) as client:
-        while (answer := client.request(*route_request(topic))).code != 0:
+        while (response := client.request(*route_request(topic))).code != 0:
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{server.name} does not register {topic}: {answer.remark}")
+                raise RuntimeError(f"{server.name} does not register {topic}: {response.remark}")
             time.sleep(0.05)
 
 
 def send_one(server: Server, topic: str) -> None:
     """Send one message and check that it was stored."""
     with RemotingClient(server.broker) as client:
-        answer = client.request(*send_request(topic, b"x", born_ms=int(time.time() * 1000), tag="a"))
-        if answer.code != 0:
-            raise RuntimeError(f"{server.name} does not store a message: {answer.remark}")
+        response = client.request(*send_request(topic, b"x", born_ms=int(time.time() * 1000), tag="a"))
+        if response.code != 0:
+            raise RuntimeError(f"{server.name} does not store a message: {response.remark}")

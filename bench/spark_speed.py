@@ -92,9 +92,9 @@ def fill(server: Server, messages: int) -> None:
                 (b"x" * BODY, {"UNIQ_KEY": f"{number:032X}", "TAGS": "a", "KEYS": f"k{number}"})
                 for number in range(at, at + BATCH)
             ]
-            answer = client.request(*batch_request(TOPIC, some, born_ms=0, queue=at // BATCH % QUEUES))
-            if answer.code != 0:
-                raise RuntimeError(f"{server.name} does not store messages: {answer.remark}")
+            response = client.request(*batch_request(TOPIC, some, born_ms=0, queue=at // BATCH % QUEUES))
+            if response.code != 0:
+                raise RuntimeError(f"{server.name} does not store messages: {response.remark}")
 
 
 def alone(columns: Wanted, pull: str) -> Work:

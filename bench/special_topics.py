@@ -23,7 +23,7 @@ from rocketmq_testkit.emulator.operations.topics import (
     QueuePart,
     TopicConfig,
 )
-from world import BODY, FAR_MS, START_MS, World, answer
+from world import BODY, FAR_MS, START_MS, World, response
 
 LIGHT, DISPATCHED, STATIC, COMPACTED = 10_000, 200_000, 10_000, 100_000
 BUSY = 10
@@ -68,7 +68,7 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
         dispatch(world, number % light, (number + 1) % light)
     for number in range(max(static, BUSY)):
         static_topic(world, f"static-{number}")
-    answer(world.submit(CreateTopic(TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
+    response(world.submit(CreateTopic(TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
     for number in range(compacted):
         world.sent("compacted", KEYS=f"k{number % KEYS}")
     # The pulls and the wait run the compaction before the measurement.
@@ -80,7 +80,7 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
 
 def pull(world: World, topic: str, offset: int) -> PullResult:
     """Pull 32 messages of queue 0."""
-    found = answer(world.pull(topic, offset))
+    found = response(world.pull(topic, offset))
     assert isinstance(found, PullResult)
     return found
 
@@ -142,7 +142,7 @@ def light_woken(world: World, count: int) -> Work:
             name = light_queue(number % BUSY)
             call = world.pull(name, store.max_offset(name, 0), FAR_MS)
             dispatch(world, number % BUSY)
-            answer(call)
+            response(call)
 
     return work
 
@@ -153,7 +153,7 @@ def light_committed(world: World, count: int) -> Work:
     def work() -> None:
         for number in range(count):
             name = light_queue(number % BUSY)
-            answer(world.submit(UpdateConsumerOffset(name, name, 0, number)))
+            response(world.submit(UpdateConsumerOffset(name, name, 0, number)))
 
     return work
 
@@ -204,7 +204,7 @@ def static_sent(world: World, count: int) -> Work:
             operation = SendMessage(
                 "P", f"static-{number % BUSY}", 1, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), world.now_ms
             )
-            answer(world.submit(operation))
+            response(world.submit(operation))
 
     return work
 

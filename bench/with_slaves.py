@@ -10,7 +10,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.operations.send import SendMessage
-from world import BODY, START_MS, World, answer
+from world import BODY, START_MS, World, response
 
 STORED, TOPICS = 1_000_000, 16
 PULLED = 32
@@ -55,7 +55,7 @@ def sent(world: World, count: int, **more: str) -> Work:
 
     def work() -> None:
         for _ in range(count):
-            answer(world.submit(SendMessage("P", "work", 0, BODY, {**properties}, ("10.0.0.1", 1), world.now_ms)))
+            response(world.submit(SendMessage("P", "work", 0, BODY, {**properties}, ("10.0.0.1", 1), world.now_ms)))
 
     return work
 
@@ -105,7 +105,7 @@ def woken(world: World, count: int) -> Work:
             pull = PullMessage("G", "work", 0, end, PULLED, 6, 0, 15_000, 0, "*", "TAG")
             call = world.engine.submit(slave, pull)
             world.send("work")
-            answer(call)
+            response(call)
 
     return work
 

@@ -48,7 +48,7 @@ class World:
     def sent(self, topic: str, **properties: str) -> SendResult:
         """Send a message to queue 0, and return the result with its offsets."""
         own = {"UNIQ_KEY": "k", **properties}
-        stored = answer(self.submit(SendMessage("P", topic, 0, BODY, own, ("10.0.0.1", 1), self.now_ms)))
+        stored = response(self.submit(SendMessage("P", topic, 0, BODY, own, ("10.0.0.1", 1), self.now_ms)))
         assert isinstance(stored, SendResult)
         return stored
 
@@ -82,7 +82,7 @@ class World:
         return self.submit(PullMessage("G", topic, 0, offset, 32, flags, 0, suspend_ms or 0, 0, "*", "TAG"))
 
 
-def answer(call: DirectCall) -> Result:
+def response(call: DirectCall) -> Result:
     """Return the result of an operation. Raises AssertionError for an error."""
     assert isinstance(call.outcome, Result), call.outcome
     return call.outcome

@@ -16,7 +16,7 @@ from enum import StrEnum
 from types import ModuleType
 from typing import Any, TypeVar
 
-from .deployment.target import BESIDE, Capability
+from .deployment.target import SECOND_BROKER, Capability
 
 _MARK = "__rocketmq_case__"
 
@@ -70,7 +70,7 @@ class Case:
     def needs(self) -> frozenset[Capability]:
         """All capabilities that the target must have."""
         start = {Capability.CONFIGURE} if self.mark.settings or self.mark.alone else set()
-        if any(key.startswith(BESIDE) for key in self.mark.settings):
+        if any(key.startswith(SECOND_BROKER) for key in self.mark.settings):
             start.add(Capability.SEVERAL_BROKERS)
         return self.mark.needs | start
 

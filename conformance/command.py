@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
-from rocketmq_testkit.fixtures.values.value_forms import one_of
+from rocketmq_testkit.fixtures.values.value_forms import one_of, whole_number_check
 
 from .case import CaseError, Protocol
 from .case_index import entries
@@ -22,7 +22,7 @@ from .drivers import build as driver_build
 from .drivers import registry
 from .drivers.toolchains.recipe import BuildError
 from .outcomes.expected import Expected, ExpectedError
-from .outcomes.recorded_outcomes import Truth, TruthError
+from .outcomes.recorded_outcomes import RecordedOutcomes, RecordedOutcomesError
 from .outputs import OutputError, check_outputs, shown
 from .pages import behavior_page
 from .report import document, junit, page
@@ -32,14 +32,14 @@ from .runner.run import Run, carry_out, record
 from .targets.apache import recipe as apache_recipe
 from .targets.choose import FORMS, target
 
-EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
+EXIT_EXPECTED, EXIT_UNEXPECTED, EXIT_UNUSABLE = 0, 1, 2
 """Exit codes: all outcomes expected; some unexpected; unusable command line or a target that does not start."""
 EXTRA = {"grpcio": "grpc", "Jinja2": "jinja2", "rich": "rich"}
 """Packages of the extra `conformance`, and the module of each."""
 ERRORS = (
     TargetError,
     SelectionError,
-    TruthError,
+    RecordedOutcomesError,
     CaseError,
     BuildError,
     ExpectedError,
@@ -55,7 +55,7 @@ def main(words: Sequence[str] | None = None) -> int:
         options = parser().read(words)
     except UsageError as error:
         print(f"rocketmq-conformance: {error}", file=sys.stderr)
-        return UNUSABLE
+        return EXIT_UNUSABLE
     options.command = shown(sys.argv[1:] if words is None else words)
     missing = [package for package, module in EXTRA.items() if find_spec(module) is None]
     if missing:
@@ -64,8 +64,8 @@ def main(words: Sequence[str] | None = None) -> int:
             "pip install '/path/to/rocketmq-testkit[conformance]'",
             file=sys.stderr,
         )
-        return UNUSABLE
-    _end_in_order_on_sigterm()
+        return EXIT_UNUSABLE
+    _interrupt_on_sigterm()
     log = logging.getLogger("rocketmq_testkit.warnings")
     level = log.level
     log.setLevel(logging.ERROR)  # cases deliberately make the mistakes that the emulator warns about
@@ -73,14 +73,14 @@ def main(words: Sequence[str] | None = None) -> int:
         return int(options.run(options))
     except ERRORS as error:
         print(f"rocketmq-conformance: {error}", file=sys.stderr)
-        return UNUSABLE
+        return EXIT_UNUSABLE
     except KeyboardInterrupt:
-        return UNEXPECTED
+        return EXIT_UNEXPECTED
     finally:
         log.setLevel(level)
 
 
-def _end_in_order_on_sigterm() -> None:
+def _interrupt_on_sigterm() -> None:
     """Handle a build server's SIGTERM like Ctrl-C: stop the brokers that were started.
 
     Only the first signal has an effect. The exit code is that of an interrupted run.
@@ -206,11 +206,11 @@ def _list(options: argparse.Namespace) -> int:
         print(f"{case.id:60} {case.mark.protocol:9} {case.sentence}")
     for scenario in scenarios:
         print(f"scenarios.{scenario.id:50} {'SDKs':9} {scenario.sentence}")
-    return EXPECTED
+    return EXIT_EXPECTED
 
 
 def _run(options: argparse.Namespace) -> int:
-    truth = Truth()
+    records = RecordedOutcomes()
     targets = targets_of(options)
     selection = _selection(options)
     cases, sdks = selection.of_cases(all_cases()), selection.of_sdks()
@@ -226,7 +226,7 @@ def _run(options: argparse.Namespace) -> int:
         run = carry_out(
             cases,
             targets,
-            truth,
+            records,
             jobs=options.jobs,
             each=terminal.show,
             scenarios=scenarios,
@@ -241,10 +241,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.record_expected is not None:
         count = expected.put(run.outcomes, run.date).write(options.record_expected)
         print(f"{options.record_expected}: {count} deviations; state the cause of each in its `reason`")
-        return EXPECTED if not run.problem and not run.interrupted else UNEXPECTED
+        return EXIT_EXPECTED if not run.problem and not run.interrupted else EXIT_UNEXPECTED
     if options.record:
-        return _record(run, targets, truth)
-    return EXPECTED if run.good else UNEXPECTED
+        return _record(run, targets, records)
+    return EXIT_EXPECTED if run.good else EXIT_UNEXPECTED
 
 
 def targets_of(options: argparse.Namespace) -> list[Target]:
@@ -257,15 +257,15 @@ def targets_of(options: argparse.Namespace) -> list[Target]:
         # Checked before anything runs. The emulator may run beside a broker that is recorded.
         real = [each for each in targets if not each.emulated]
         for each in real or targets:
-            if each.unrecordable:
-                raise TargetError(f"--record: {each.name} cannot be recorded: {each.unrecordable}")
+            if each.unrecordable_reason:
+                raise TargetError(f"--record: {each.name} cannot be recorded: {each.unrecordable_reason}")
     return targets
 
 
 def _write(run: Run, targets: Sequence[Target], options: argparse.Namespace) -> None:
     content = document.document(
         run,
-        {each.name: document.About(each.describe(), each.truth) for each in targets},
+        {each.name: document.About(each.describe(), each.recorded_version) for each in targets},
         entries(),
         options.command,
     )
@@ -274,16 +274,16 @@ def _write(run: Run, targets: Sequence[Target], options: argparse.Namespace) -> 
     if options.junit is not None:
         junit.write(options.junit, content)
     if options.report is not None:
-        print(f"report: {page.write(options.report, content, behavior_page.lists(Truth()))}")
+        print(f"report: {page.write(options.report, content, behavior_page.lists(RecordedOutcomes()))}")
 
 
-def _record(run: Run, targets: Sequence[Target], truth: Truth) -> int:
-    for name, ids in record(run, [each for each in targets if not each.unrecordable], truth).items():
+def _record(run: Run, targets: Sequence[Target], records: RecordedOutcomes) -> int:
+    for name, ids in record(run, [each for each in targets if not each.unrecordable_reason], records).items():
         print(f"{name}: {len(ids)} records changed")
         for id_ in ids:
             print(f"  {id_}")
     print("run `make pages` to update docs/")
-    return EXPECTED if not run.problem and not run.interrupted else UNEXPECTED
+    return EXIT_EXPECTED if not run.problem and not run.interrupted else EXIT_UNEXPECTED
 
 
 def _build(options: argparse.Namespace) -> int:
@@ -296,17 +296,17 @@ def _build(options: argparse.Namespace) -> int:
     with builds_shown(sys.stderr) as announce:
         for recipe in recipes:
             print(f"{recipe.name}: {driver_build.build(recipe, announce)}", flush=True)
-    return EXPECTED
+    return EXIT_EXPECTED
 
 
 def _report(options: argparse.Namespace) -> int:
     check_outputs({"--report": options.report}, page.NAME)
     check_outputs({"--junit": options.junit})
     content = document.read(options.files)
-    print(f"report: {page.write(options.report, content, behavior_page.lists(Truth()))}")
+    print(f"report: {page.write(options.report, content, behavior_page.lists(RecordedOutcomes()))}")
     if options.junit is not None:
         junit.write(options.junit, content)
-    return EXPECTED
+    return EXIT_EXPECTED
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from .deployment.target import Target
-from .outcomes.recorded_outcomes import Truth
+from .outcomes.recorded_outcomes import RecordedOutcomes
 from .targets.choose import target as choose
 
 
@@ -24,6 +24,6 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 
 
 @pytest.fixture(scope="session")
-def truth() -> Truth:
+def records() -> RecordedOutcomes:
     """The recorded outcomes of real brokers."""
-    return Truth()
+    return RecordedOutcomes()

@@ -19,10 +19,10 @@ from .case import marked
 from .deployment.target import Capability
 
 if TYPE_CHECKING:
-    from .sdk.scenario_context import Stage
+    from .sdk.scenario_context import ScenarioContext
 
 _MARK = "__rocketmq_scenario__"
-TRUTH_FOLDER = "scenarios"
+RECORDS_FOLDER = "scenarios"
 """Folder of recorded scenarios, beside the files of the cases."""
 
 
@@ -60,7 +60,7 @@ class Scenario:
     name: str
     sentence: str
     mark: ScenarioMark
-    run: Callable[["Stage"], None]
+    run: Callable[["ScenarioContext"], None]
 
     @property
     def id(self) -> str:
@@ -144,7 +144,7 @@ def scenarios_of(module: ModuleType) -> list[Scenario]:
     return [Scenario(noun, run.__name__, sentence, mark, run) for noun, sentence, run, mark in marked(module, _MARK)]
 
 
-def truth_of(outcome_id: str) -> tuple[str, str]:
+def record_key(outcome_id: str) -> tuple[str, str]:
     """Return file and name under which an outcome is recorded; ids of cases and scenarios have different forms."""
     noun, _, name = outcome_id.partition(".")
-    return (f"{TRUTH_FOLDER}/{noun}", name) if "@" in name else (noun, name)
+    return (f"{RECORDS_FOLDER}/{noun}", name) if "@" in name else (noun, name)

@@ -7,7 +7,7 @@ import pytest
 from .case import Case
 from .deployment.target import Target
 from .discovery import all_cases
-from .outcomes.recorded_outcomes import Truth
+from .outcomes.recorded_outcomes import RecordedOutcomes
 from .pytest_verdict import conclude
 from .runner.work import run_case
 
@@ -19,8 +19,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(("target", "case"), pairs, indirect=["target"], scope="session")
 
 
-def test_case(target: Target, case: Case, truth: Truth) -> None:
+def test_case(target: Target, case: Case, records: RecordedOutcomes) -> None:
     """The notes of a case equal the recorded ones, or differ as explained."""
-    outcome = run_case(case, target, truth, secrets.token_hex(4))
+    outcome = run_case(case, target, records, secrets.token_hex(4))
     target.check()
     conclude(outcome)

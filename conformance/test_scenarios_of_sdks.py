@@ -9,7 +9,7 @@ import pytest
 
 from .deployment.target import Target
 from .discovery import all_scenarios
-from .outcomes.recorded_outcomes import Truth
+from .outcomes.recorded_outcomes import RecordedOutcomes
 from .pytest_verdict import conclude
 from .runner.one_by_one import OneByOne
 from .runner.plan import Selection, SelectionError, sdks_of
@@ -41,9 +41,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def sdk(request: pytest.FixtureRequest, target: Target, truth: Truth) -> Iterator[OneByOne]:
+def sdk(request: pytest.FixtureRequest, target: Target, records: RecordedOutcomes) -> Iterator[OneByOne]:
     """Scenario runner of one SDK for a target."""
-    with OneByOne(request.param, target, truth) as started:
+    with OneByOne(request.param, target, records) as started:
         yield started
 
 

@@ -22,8 +22,8 @@ def call(url: str, content: Any = None) -> Any:
     """Send a request to the control API and return its JSON."""
     data = None if content is None else json.dumps(content).encode()
     request = urllib.request.Request(url, data, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        return json.load(answer)
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return json.load(response)
 
 
 def main(namesrv: str, control: str) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 import config_page
 import floors
 from rocketmq_testkit.conformance.outcomes import not_compared as unserved
-from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.pages import behavior_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +31,7 @@ def main() -> int:
     for name, module in MODULES.items():
         printed = subprocess.run([sys.executable, "-m", module], cwd=ROOT / "scripts", capture_output=True, check=True)
         (docs / name).write_bytes(printed.stdout)
-    (docs / behavior_page.NAME).write_text(behavior_page.index(Truth()))
+    (docs / behavior_page.NAME).write_text(behavior_page.index(RecordedOutcomes()))
     conformance = docs / "conformance.md"
     conformance.write_text(with_table(conformance.read_text(), list(unserved.rows())))
     architecture = ROOT / "ARCHITECTURE.md"

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pages
 from docs_site import api_page, checks, operations_page, options_page, sources
-from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.pages import behavior_page, version_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,17 +32,17 @@ LOOK_SECONDS = 1.0
 
 def generated() -> dict[str, str]:
     """The texts of the pages that exist on the site alone, by name. Raises CaseError."""
-    truth = Truth()
+    records = RecordedOutcomes()
     found = {
         "operations.md": operations_page.page(),
         "command-options.md": options_page.page(),
         "api.md": api_page.page(),
-        behavior_page.NAME: behavior_page.index(truth, site=True),
+        behavior_page.NAME: behavior_page.index(records, site=True),
     }
-    for name, text in behavior_page.pages(truth, pages.test_files()).items():
+    for name, text in behavior_page.pages(records, pages.test_files()).items():
         found[f"{behavior_page.FOLDER}/{name}"] = text
-    for version in version_page.versions(truth):
-        found[version_page.file_name(version)] = version_page.page(version, truth)
+    for version in version_page.versions(records):
+        found[version_page.file_name(version)] = version_page.page(version, records)
     return found
 
 

@@ -63,7 +63,7 @@ class Apache:
             self._apache = self._shared.enter_context(real_broker(self._target, {}))
         view = RealBroker(self._apache)
         yield view
-        if view.is_used_up or not self._apache.alive:
+        if view.needs_restart or not self._apache.alive:
             self.close()
         else:
             view.forget()

@@ -35,8 +35,8 @@ FROZEN = pytest.mark.rocketmq(time="frozen", config=NOT_REFUSED)
 def hold_requests(emulator: Emulator, pools: str) -> None:
     """Make the broker hold requests for these times (`send=500`); an empty string holds none."""
     with RemotingClient(emulator.broker) as client:
-        answer = client.request(RequestCode.UPDATE_BROKER_CONFIG, {}, f"requestTimes={pools}\n".encode())
-    assert answer.code == 0, answer.remark
+        response = client.request(RequestCode.UPDATE_BROKER_CONFIG, {}, f"requestTimes={pools}\n".encode())
+    assert response.code == 0, response.remark
 
 
 def execute_held_requests(emulator: Emulator) -> None:

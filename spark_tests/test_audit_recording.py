@@ -134,8 +134,8 @@ def test_a_committed_offset_acknowledges_pulled_messages_except_sent_back_ones(
     clients.pull(0, "%RETRY%shop")
     clients.ask(UpdateConsumerOffset("shop", "%RETRY%shop", 0, 1))
 
-    lives = {str(number): kinds(rocketmq, each.message_id) for number, each in enumerate(sent)}
-    assert lives == {
+    events_by_account = {str(number): kinds(rocketmq, each.message_id) for number, each in enumerate(sent)}
+    assert events_by_account == {
         "0": ["stored", "delivered", "acked"],
         "1": ["stored", "delivered", "nacked", "revived", "delivered", "acked"],
         "2": ["stored", "delivered", "nacked", "deadlettered", "stored"],
@@ -158,11 +158,11 @@ def test_only_committed_transactions_must_reach_a_group(rocketmq: Emulator, clie
             EndTransaction("till", half.queue_offset, half.physical_offset, state, False, str(half.transaction_id))
         )
 
-    lives: dict[str, list[str]] = {key: [] for key in ("k0", "k1", "k2")}
+    events_by_account: dict[str, list[str]] = {key: [] for key in ("k0", "k1", "k2")}
     for event in told(rocketmq):
         if event.keys:
-            lives[event.keys].append(str(event.kind))
-    assert lives == {
+            events_by_account[event.keys].append(str(event.kind))
+    assert events_by_account == {
         "k0": ["txnPrepared", "txnCommitted"],
         "k1": ["txnPrepared", "txnRolledBack"],
         "k2": ["txnPrepared"],

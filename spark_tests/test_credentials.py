@@ -6,7 +6,7 @@ import pytest
 from guard import Guard
 from many_messages import fill
 from pyspark.errors import PySparkException, StreamingQueryException
-from pyspark_rocketmq.cluster.cluster import Cluster, said
+from pyspark_rocketmq.cluster.cluster import Cluster, describe_error
 from pyspark_rocketmq.errors import ClusterError
 from pyspark_rocketmq.options.options import source_options
 from pyspark_rocketmq.testing import SparkRocketMQ
@@ -121,7 +121,7 @@ def test_a_stream_continues_from_its_checkpoint_with_the_right_keys(
 )
 def test_only_errors_about_credentials_get_a_hint_about_the_options(code: int, remark: str, meant: bool) -> None:
     """Errors about credentials, in the words of 4.9 and 5.3, get a hint about the options; other errors do not."""
-    text = said(RemotingCommand(code, remark=remark))
+    text = describe_error(RemotingCommand(code, remark=remark))
 
     assert remark in text
     assert ("accessKey and secretKey" in text) == meant

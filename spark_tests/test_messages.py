@@ -47,7 +47,7 @@ def test_columns_become_properties() -> None:
         )
     )
 
-    assert (message.topic, message.body, message.lane, message.ordered) == ("orders", b"x", "g", True)
+    assert (message.topic, message.body, message.queue_selection, message.ordered) == ("orders", b"x", "g", True)
     assert props.decode(message.properties) == {
         "TAGS": "new",
         "KEYS": "a b",
@@ -96,8 +96,12 @@ def test_the_queue_of_a_row_is_its_number_else_its_sharding_key() -> None:
         {"body": b"x", "keys": "k"},
     )
 
-    assert [(each.lane, each.ordered) for each in reader().read(batch)] == [(3, True), ("g", True), (None, False)]
-    assert [(each.lane, each.ordered) for each in reader(hashes=True).read(batch)][2] == ("k", False)
+    assert [(each.queue_selection, each.ordered) for each in reader().read(batch)] == [
+        (3, True),
+        ("g", True),
+        (None, False),
+    ]
+    assert [(each.queue_selection, each.ordered) for each in reader(hashes=True).read(batch)][2] == ("k", False)
 
 
 def test_every_column_of_a_read_is_accepted_by_a_write() -> None:
@@ -140,7 +144,7 @@ def test_a_row_that_was_read_becomes_the_same_message() -> None:
         )
     )
 
-    assert (message.topic, message.body, message.flag, message.lane) == ("orders", b"x", 7, ("broker-b", 1))
+    assert (message.topic, message.body, message.flag, message.queue_selection) == ("orders", b"x", 7, ("broker-b", 1))
     assert props.decode(message.properties) == {
         "TAGS": "new",
         "colour": "blue",
@@ -165,7 +169,7 @@ def test_a_sharding_key_in_column_or_properties_selects_the_queue(row: dict[str,
     """A sharding key in its column or in the properties selects the queue, so that copied messages keep their order."""
     [message] = reader(hashes=True).read(rows({"body": b"x", **row}))
 
-    assert (message.lane, message.ordered) == ("g", True)
+    assert (message.queue_selection, message.ordered) == ("g", True)
     assert props.decode(message.properties)["__SHARDINGKEY"] == "g"
 
 
@@ -173,7 +177,7 @@ def test_with_hash_selection_keys_in_the_properties_select_the_queue() -> None:
     """With queueSelector=hash keys in the properties select the queue, like those in their own column."""
     [message] = reader(hashes=True).read(rows({"body": b"x", "properties": [("KEYS", "k")]}))
 
-    assert (message.lane, message.ordered) == ("k", False)
+    assert (message.queue_selection, message.ordered) == ("k", False)
 
 
 def test_the_option_topic_takes_precedence_over_the_column() -> None:

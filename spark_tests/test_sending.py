@@ -4,12 +4,12 @@ from collections import Counter
 from itertools import count
 
 import pytest
-from answer_eater import AnswerEater
 from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, RowError, SendError
 from pyspark_rocketmq.options.options import sink_options
-from pyspark_rocketmq.writing.messages import Outgoing, QueueWish
+from pyspark_rocketmq.writing.messages import Outgoing, QueueSelection
 from pyspark_rocketmq.writing.sending import Sender, Sent
+from response_dropper import ResponseDropper
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
@@ -20,7 +20,7 @@ NUMBERS = count()
 def message(
     body: bytes,
     topic: str = "orders",
-    lane: QueueWish | None = None,
+    queue_selection: QueueSelection | None = None,
     *,
     ordered: bool = False,
     delay: str = "",
@@ -28,7 +28,7 @@ def message(
 ) -> Outgoing:
     """Create an outgoing message."""
     properties = f"UNIQ_KEY\x01{next(NUMBERS):032X}\x02" + (f"DELAY\x01{delay}\x02" if delay else "")
-    return Outgoing(topic, body, properties, lane, bool(delay), ordered, "", flag)
+    return Outgoing(topic, body, properties, queue_selection, bool(delay), ordered, "", flag)
 
 
 def send(emulator: Emulator, messages: list[Outgoing], **options: str) -> Sent:
@@ -70,7 +70,7 @@ def test_flags_are_kept_and_do_not_change_the_order(rocketmq: Emulator, batch: s
 
     send(
         rocketmq,
-        [message(b"%d" % at, lane=0, ordered=True, flag=at // 3 % 2 * 9) for at in range(30)],
+        [message(b"%d" % at, queue_selection=0, ordered=True, flag=at // 3 % 2 * 9) for at in range(30)],
         sendBatchSize=batch,
     )
 
@@ -82,9 +82,15 @@ def test_flags_are_kept_and_do_not_change_the_order(rocketmq: Emulator, batch: s
 def test_a_row_goes_to_the_queue_of_its_broker(rocketmq: Emulator) -> None:
     """A row goes to the queue of its broker; if the topic has none there, the number is an index into all queues."""
     topic = rocketmq.topic("orders", queues=2)
-    lanes: list[QueueWish] = [("broker-a", 1), ("broker-b", 1), ("elsewhere", 2), 3]
+    lanes: list[QueueSelection] = [("broker-a", 1), ("broker-b", 1), ("elsewhere", 2), 3]
 
-    send(rocketmq, [message(b"%d" % at, lane=lane, ordered=True) for at, lane in enumerate(lanes)])
+    send(
+        rocketmq,
+        [
+            message(b"%d" % at, queue_selection=queue_selection, ordered=True)
+            for at, queue_selection in enumerate(lanes)
+        ],
+    )
 
     found = {int(each.body): (each.broker, each.queue_id) for each in topic.messages}
     assert found == {0: ("broker-a", 1), 1: ("broker-b", 1), 2: ("broker-b", 0), 3: ("broker-b", 1)}
@@ -94,8 +100,8 @@ def test_a_row_goes_to_the_queue_of_its_broker(rocketmq: Emulator) -> None:
 def test_queues_selected_by_rows_keep_their_order(rocketmq: Emulator, batch: str) -> None:
     """Queues selected by number or key keep their order, even if delayed messages are between the others."""
     topic = rocketmq.topic("orders", queues=3)
-    messages = [message(b"n%d" % at, lane=at % 3, ordered=True) for at in range(60)]
-    messages += [message(b"k%d" % at, lane="key", ordered=True) for at in range(60)]
+    messages = [message(b"n%d" % at, queue_selection=at % 3, ordered=True) for at in range(60)]
+    messages += [message(b"k%d" % at, queue_selection="key", ordered=True) for at in range(60)]
 
     send(rocketmq, messages, sendBatchSize=batch)
 
@@ -149,7 +155,7 @@ def test_messages_whose_responses_are_lost_are_sent_again(rocketmq: Emulator) ->
     """Messages whose responses are lost with the connection are sent again; at most those in flight arrive twice."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "20", "sendWindow": "16"})
-    with Cluster(known) as cluster, AnswerEater(rocketmq.broker) as eater:
+    with Cluster(known) as cluster, ResponseDropper(rocketmq.broker) as eater:
         sender = Sender(cluster, known)
         sender.send([message(b"first")])
         sender.finish()
@@ -202,7 +208,7 @@ def test_a_send_to_a_stopped_broker_names_it_after_all_retries(rocketmq: Emulato
     ("made", "error", "said"),
     [
         (message(b"x", topic="nowhere"), ClusterError, "topic nowhere has no route for a write"),
-        (message(b"x", lane=9, ordered=True), RowError, "queueId is 9; topic orders has 2 queues to write"),
+        (message(b"x", queue_selection=9, ordered=True), RowError, "queueId is 9; topic orders has 2 queues to write"),
         (
             message(b"x", topic="SELF_TEST_TOPIC"),
             SendError,
@@ -233,6 +239,6 @@ def test_a_row_with_an_invalid_queue_fails_its_whole_batch(rocketmq: Emulator) -
     topic = rocketmq.topic("orders", queues=2)
 
     with pytest.raises(RowError):
-        send(rocketmq, [*(message(b"x") for _ in range(100)), message(b"x", lane=9, ordered=True)])
+        send(rocketmq, [*(message(b"x") for _ in range(100)), message(b"x", queue_selection=9, ordered=True)])
 
     assert topic.messages == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from gateway import Spoiler
+from gateway import TruncatingGateway
 from many_messages import fill
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
@@ -244,7 +244,7 @@ def test_unreadable_records_fail_the_query_and_are_not_skipped(spark_rocketmq: S
         pytest.skip("not applicable to a real broker: what it says is not changed")
     emulator.topic("orders", queues=1)
     fill(emulator, "orders", numbered(0, 100))
-    with Spoiler(emulator, 64) as spoiler:
+    with TruncatingGateway(emulator, 64) as spoiler:
         stream = spark_rocketmq.stream("orders", nameServer=spoiler.namesrv, failOnDataLoss=fail)
         with pytest.raises(
             StreamingQueryException,

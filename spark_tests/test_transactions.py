@@ -90,7 +90,7 @@ def test_an_interrupted_commit_is_finished_by_the_next_run(rocketmq: Emulator, t
     task = first.store("q", 7, iter(rows(0, 50)))
     log = TransactionLog(str(tmp_path), "q")
     log.decide(7, task.halves)
-    log.finished(7, task.halves[:20])
+    log.mark_committed(7, task.halves[:20])
 
     again = writer(rocketmq, tmp_path)
     again.commit([again.store("q", 7, iter(rows(0, 50)))], 7)
@@ -160,7 +160,7 @@ def test_an_incomplete_draft_decides_nothing(tmp_path: Path) -> None:
 
     assert not log.has(0)
     log.decide(0, HALVES)
-    log.finished(0, HALVES[:1])
+    log.mark_committed(0, HALVES[:1])
     with (tmp_path / "q" / "0.done").open("a") as file:
         file.write("ID")
     assert log.left(0) == HALVES[1:]
@@ -181,7 +181,7 @@ def test_old_decisions_are_deleted(tmp_path: Path) -> None:
     log = TransactionLog(str(tmp_path), "q")
     for number in range(KEPT + 3):
         log.decide(number, HALVES)
-        log.finished(number, HALVES)
+        log.mark_committed(number, HALVES)
 
     assert not log.has(2)
     assert log.has(3)

@@ -93,13 +93,13 @@ class GrpcClient(Closeable):
         metadata = self.metadata(client, **headers)
         future = method.future(request, timeout=deadline, metadata=metadata, wait_for_ready=True)
 
-        def answer() -> Any:
+        def response() -> Any:
             try:
                 return future.result()
             except grpc.RpcError as error:
                 return failure_of(error)
 
-        return answer
+        return response
 
     def open_receive(
         self, request: sv.ReceiveMessageRequest, *, client: str | None, deadline: float | None, **headers: str | None

@@ -15,7 +15,7 @@ _NEXT_OBJECT_KEY = re.compile(r",(\{[^{}]*\}):")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """Code, remark, ext fields and body of a response; `fields` is empty if it has none."""
 
     code: int
@@ -24,11 +24,11 @@ class Answer:
     body: bytes
 
     @classmethod
-    def of(cls, command: RemotingCommand) -> "Answer":
+    def of(cls, command: RemotingCommand) -> "Response":
         """Return the response in a command."""
         return cls(command.code, command.remark, dict(command.ext_fields or {}), command.body)
 
-    def without(self, *fields: str) -> "Answer":
+    def without(self, *fields: str) -> "Response":
         """Return the response without ext fields that depend on other users of a shared queue."""
         return replace(self, fields={name: text for name, text in self.fields.items() if name not in fields})
 
@@ -48,7 +48,7 @@ class Answer:
         return [message.body.decode() for message in self.messages]
 
     @property
-    def found(self) -> "list[str] | Answer":
+    def found(self) -> "list[str] | Response":
         """The bodies of the messages if some were found, else the whole response."""
         return self.bodies if self.code == 0 else self
 

@@ -16,11 +16,11 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 from ..clients.contradiction import Contradiction
 from ..clients.pending import ANSWER_SECONDS, Pending
 from ..clients.remoting_consumption import pull_request
-from ..clients.remoting_response import Answer
+from ..clients.remoting_response import Response
 from ..clients.remoting_sends import send_fields, send_v1_request
 from ..clients.remoting_topics import group_request, max_offset_request, topic_request
 from ..clients.send_fields import SendFields
-from ..deployment.target import Place
+from ..deployment.target import Deployment
 from .cluster import first_broker
 from .connections import open_connection
 from .placeholders import Placeholders
@@ -32,11 +32,11 @@ _STEP_MS = 200
 """Polling interval of `until`, in the deployment's time."""
 
 
-class World(Closeable):
+class CaseContext(Closeable):
     """A case's access to one deployment. `token` makes the names of this run unique."""
 
-    def __init__(self, place: Place, token: str) -> None:
-        self.place = place
+    def __init__(self, deployment: Deployment, token: str) -> None:
+        self.deployment = deployment
         self.notes: list[tuple[str, Any]] = []
         """The observations: label and value, with placeholders."""
         self.contradictions: list[str] = []
@@ -45,18 +45,18 @@ class World(Closeable):
         self._token = token
         self._numbers: dict[str, itertools.count[int]] = {}
         self._connections: list[RemotingClient] = []
-        self.namesrv = self.connect(place.access.namesrv)
+        self.namesrv = self.connect(deployment.access.namesrv)
         """A connection to the name server."""
-        first = first_broker(self.namesrv, place.access.namesrv, place.beside)
+        first = first_broker(self.namesrv, deployment.access.namesrv, deployment.second_broker)
         self.cluster, self.broker_name, self.broker_address = first.cluster, first.name, first.address
         self.broker = self.connect(self.broker_address)
         """A connection to the (first) broker."""
         self.placeholders.put(self.cluster, "cluster")
         self.placeholders.put(self.broker_name, "broker name")
         self.placeholders.put(self.broker_address, "broker")
-        self.placeholders.put(place.beside, "second broker")
-        self.placeholders.put(place.access.namesrv, "namesrv")
-        self.placeholders.put(place.access.endpoint, "endpoint")
+        self.placeholders.put(deployment.second_broker, "second broker")
+        self.placeholders.put(deployment.access.namesrv, "namesrv")
+        self.placeholders.put(deployment.access.endpoint, "endpoint")
 
     def close(self) -> None:
         """Close all connections."""
@@ -64,13 +64,13 @@ class World(Closeable):
             connection.close()
 
     @cached_property
-    def beside(self) -> RemotingClient:
+    def second_broker(self) -> RemotingClient:
         """A connection to the second broker, for cases that have requested one."""
-        return self.connect(self.place.beside)
+        return self.connect(self.deployment.second_broker)
 
     # --- notes
 
-    def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
+    def note(self, label: str, value: Any, code: int | str | None = None) -> Any:
         """Note an observation and return it. `code`: response or status code of the reference version."""
         shown = self.placeholders.normal(shape(value))
         self.notes.append((label, shown))
@@ -117,26 +117,26 @@ class World(Closeable):
         """
         name = self.new() if name is None else name
         made = topic_request(name, queues=queues, read=read, write=write, perm=perm, kind=kind)
-        answer = self.ask(*made, to=to)
-        self.require(answer.code == 0, f"the topic {name} was not made: {answer}")
+        response = self.request(*made, to=to)
+        self.require(response.code == 0, f"the topic {name} was not made: {response}")
         return name
 
     def group(self, *, name: str | None = None, **config: Any) -> str:
         """Create a subscription group; `config` contains fields of SubscriptionGroupConfig by name."""
         name = self.new("group") if name is None else name
-        answer = self.ask_for_group(name, **config)
-        self.require(answer.code == 0, f"the group {name} was not made: {answer}")
+        response = self.request_group(name, **config)
+        self.require(response.code == 0, f"the group {name} was not made: {response}")
         return name
 
-    def ask_for_group(self, name: str, **config: Any) -> Answer:
+    def request_group(self, name: str, **config: Any) -> Response:
         """Try to create a subscription group; the broker may reject it."""
-        return self.ask(*group_request(name, **config))
+        return self.request(*group_request(name, **config))
 
     # --- connections
 
     def connect(self, address: str | None = None, **more: Any) -> RemotingClient:
         """Open another connection, by default to the broker; it is closed at the end of the case."""
-        connection = open_connection(self.place.access, address or self.broker_address, **more)
+        connection = open_connection(self.deployment.access, address or self.broker_address, **more)
         self._connections.append(connection)
         return connection
 
@@ -147,31 +147,31 @@ class World(Closeable):
 
     def crash(self) -> None:
         """Kill and restart the broker, and replace all connections."""
-        self.place.crash()
+        self.deployment.crash()
         self._connect_again()
 
     def restart(self) -> None:
         """Restart the broker gracefully, and replace all connections."""
-        self.place.restart()
+        self.deployment.restart()
         self._connect_again()
 
     @contextmanager
-    def away(self) -> Iterator[None]:
+    def stopped(self) -> Iterator[None]:
         """Stop the broker gracefully within the block, and replace all connections afterwards."""
-        with self.place.away():
+        with self.deployment.stopped():
             yield
         self._connect_again()
 
     def stopping(self) -> Thread:
         """Start a graceful shutdown of the broker in a thread, so that a case can observe it; both end together."""
-        thread = Thread(target=self.place.stop, daemon=True)
+        thread = Thread(target=self.deployment.stop, daemon=True)
         thread.start()
         return thread
 
     def _connect_again(self) -> None:
         for connection in list(self._connections):
             self.disconnect(connection)
-        self.namesrv = self.connect(self.place.access.namesrv)
+        self.namesrv = self.connect(self.deployment.access.namesrv)
         self.broker = self.connect(self.broker_address)
         self.__dict__.pop("beside", None)  # recreated on next use
 
@@ -185,7 +185,7 @@ class World(Closeable):
         connection.server_requests.clear()
         return found
 
-    def ask(
+    def request(
         self,
         code: int,
         ext: Mapping[str, object] | None = None,
@@ -193,19 +193,19 @@ class World(Closeable):
         *,
         to: RemotingClient | None = None,
         timeout: float = ANSWER_SECONDS,
-    ) -> Answer:
+    ) -> Response:
         """Send a request and wait for the response."""
-        return Answer.of((to or self.broker).request(code, ext, body, timeout=timeout))
+        return Response.of((to or self.broker).request(code, ext, body, timeout=timeout))
 
     def runtime_info(self, to: RemotingClient | None = None) -> dict[str, str]:
         """Return the runtime info of a broker; a newly started one has none until it has statistics."""
-        answer = self.until(lambda: self._runtime_info(to))
-        self.require(answer is not None, "the broker did not tell its state")
-        return dict(answer.json["table"]) if answer is not None else {}
+        response = self.until(lambda: self._runtime_info(to))
+        self.require(response is not None, "the broker did not tell its state")
+        return dict(response.json["table"]) if response is not None else {}
 
-    def _runtime_info(self, to: RemotingClient | None) -> Answer | None:
-        answer = self.ask(RequestCode.GET_BROKER_RUNTIME_INFO, {}, to=to)
-        return answer if answer.code == 0 else None
+    def _runtime_info(self, to: RemotingClient | None) -> Response | None:
+        response = self.request(RequestCode.GET_BROKER_RUNTIME_INFO, {}, to=to)
+        return response if response.code == 0 else None
 
     def start(
         self,
@@ -223,32 +223,32 @@ class World(Closeable):
         """Return the ext fields of a send by their long names."""
         return send_fields(topic, born_ms=self.now_ms(), new_id=self.message_id, **more)
 
-    def store(self, topic: str, body: str | bytes, **more: Unpack[SendFields]) -> Answer:
+    def store(self, topic: str, body: str | bytes, **more: Unpack[SendFields]) -> Response:
         """Store a message with the remoting protocol, in cases of either protocol; the broker must accept it."""
-        answer = self.ask(*send_v1_request(topic, body, born_ms=self.now_ms(), new_id=self.message_id, **more))
-        self.require(answer.code == 0, f"a message was not stored: {answer}")
-        return answer
+        response = self.request(*send_v1_request(topic, body, born_ms=self.now_ms(), new_id=self.message_id, **more))
+        self.require(response.code == 0, f"a message was not stored: {response}")
+        return response
 
     def max_offset(self, topic: str, queue: int | str = 0) -> int:
         """Return the offset of a queue's next message; 0 if the queue does not exist."""
-        return int(self.ask(*max_offset_request(topic, queue))["offset"])
+        return int(self.request(*max_offset_request(topic, queue))["offset"])
 
     def messages_of(self, topic: str, group: str) -> list[ReceivedMessage]:
         """Return the messages of queue 0 of a topic, at most 32, read with a remoting pull."""
-        answer = self.ask(*pull_request(topic, group))
-        return answer.messages if answer.code == 0 else []
+        response = self.request(*pull_request(topic, group))
+        return response.messages if response.code == 0 else []
 
     # --- time
 
     def now_ms(self) -> int:
         """Read the deployment's clock, in milliseconds since the epoch."""
-        return self.place.now_ms()
+        return self.deployment.now_ms()
 
     def wait(self, seconds: float) -> None:
         """Let `seconds` of the deployment's time pass, after it has received the earlier requests."""
-        if self.place.jumps:
+        if self.deployment.has_virtual_time:
             self.settle()
-        self.place.pass_ms(round(seconds * 1000))
+        self.deployment.advance_ms(round(seconds * 1000))
 
     def settle(self) -> None:
         """Wait until the deployment has received everything that was sent so far."""
@@ -263,19 +263,19 @@ class World(Closeable):
             self.wait(step)
         return found
 
-    def arrival(self, pending: Pending, seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Answer:
+    def arrival(self, pending: Pending, seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Response:
         """Wait for the response to a held request, checking every `step` s, so that a stopwatch shows its time."""
-        answer = self.until(pending.arrived, seconds, step=step)
-        if answer is None:
+        response = self.until(pending.arrived, seconds, step=step)
+        if response is None:
             raise Contradiction("a request that waits was never answered")
-        return answer
+        return response
 
-    def see_arrival(
+    def note_arrival(
         self, pending: Pending, watch: "Stopwatch", low: float, high: float, code: int | None = None
     ) -> None:
         """Note the response to a held request, and whether it came between `low` and `high` seconds."""
-        self.see("answer", self.arrival(pending), code)
-        self.see("after", watch.between(low, high))
+        self.note("answer", self.arrival(pending), code)
+        self.note("after", watch.between(low, high))
 
     def stopwatch(self) -> "Stopwatch":
         """Measure the deployment's time from now on."""
@@ -285,7 +285,7 @@ class World(Closeable):
 class Stopwatch:
     """Time since its creation, for notes that say if it lies between two bounds."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: CaseContext) -> None:
         self._world = world
         self._begin = world.now_ms()
         self._end: int | None = None
@@ -318,7 +318,7 @@ def _taken_up(connection: RemotingClient) -> None:
 
 
 def _code(value: Any) -> Any:
-    if isinstance(value, Answer):
+    if isinstance(value, Response):
         return value.code
     status = getattr(value, "status", value)
     return getattr(status, "code", None)

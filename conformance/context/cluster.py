@@ -18,7 +18,7 @@ class FirstBroker:
     address: str
 
 
-def first_broker(namesrv: RemotingClient, address: str, beside: str = "") -> FirstBroker:
+def first_broker(namesrv: RemotingClient, address: str, second_broker: str = "") -> FirstBroker:
     """Return the first broker of the first cluster of the name server at `address`. Raises TargetError if it has none.
 
     `beside`: address of a broker to skip, because the order of clusters is undefined.
@@ -27,6 +27,6 @@ def first_broker(namesrv: RemotingClient, address: str, beside: str = "") -> Fir
     for cluster, names in known["clusterAddrTable"].items():
         for name in sorted(names):
             master = known["brokerAddrTable"][name]["brokerAddrs"].get("0")
-            if master is not None and master != beside:
+            if master is not None and master != second_broker:
                 return FirstBroker(cluster, name, str(master))
     raise TargetError(f"the name server {address} knows no broker (any more)")

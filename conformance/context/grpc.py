@@ -19,9 +19,9 @@ from ..clients.grpc_client import GrpcClient, open_channel
 from ..clients.grpc_response import Failure, Received
 from ..clients.pending import ANSWER_SECONDS
 from ..clients.remoting_consumption import pull_request
-from ..clients.remoting_response import Answer
-from ..deployment.target import Place, Tls
-from .case_context import World
+from ..clients.remoting_response import Response
+from ..deployment.target import Deployment, Tls
+from .case_context import CaseContext
 
 _TAKEN_UP_SECONDS = 0.05
 """Time after which a call is sent: grpcio sends it from its own threads."""
@@ -47,12 +47,12 @@ BAD_GROUPS: Mapping[str, str] = {
 """Invalid consumer group names, by what is wrong with them."""
 
 
-class Grpc(World, GrpcClient):
+class GrpcContext(CaseContext, GrpcClient):
     """A raw client of the gRPC protocol. Unary calls return the response message or a Failure."""
 
-    def __init__(self, place: Place, token: str) -> None:
-        World.__init__(self, place, token)
-        access = place.access
+    def __init__(self, deployment: Deployment, token: str) -> None:
+        CaseContext.__init__(self, deployment, token)
+        access = deployment.access
         channel = open_channel(access.endpoint, None if access.tls is None else _channel_credentials(access.tls))
         GrpcClient.__init__(self, channel, credentials=access.credentials, hand_over=self._note_hand_over)
         self._handed_over = False
@@ -61,25 +61,25 @@ class Grpc(World, GrpcClient):
     def close(self) -> None:
         """Close streams, channel and connections."""
         GrpcClient.close(self)
-        World.close(self)
+        CaseContext.close(self)
 
     # --- calls
 
     def call(self, rpc: str, request: Message, **more: Any) -> Any:
         """Return the response of a unary RPC, or the Failure with which it ended; `more`: see `start_call`."""
         handed_over = self._handed_over
-        answer = super().call(rpc, request, **more)
+        response = super().call(rpc, request, **more)
         # This call has been answered; earlier calls may still be unsent.
         self._handed_over = handed_over
-        return answer
+        return response
 
     def _note_hand_over(self) -> None:
         self._handed_over = True
 
-    def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
+    def note(self, label: str, value: Any, code: int | str | None = None) -> Any:
         """Note an observation; a response is noted by its status and fields."""
         shown = value.shown() if isinstance(value, Failure | Received) else value
-        super().see(label, shown)
+        super().note(label, shown)
         if code is not None and (came := _status_code(value)) != code:
             self.contradictions.append(f"{label}: code {code} is stated, {came} came: {self.notes[-1][1]}")
         return value
@@ -130,8 +130,8 @@ class Grpc(World, GrpcClient):
     ) -> str:
         """Create a client id whose consumer settings the server knows, and which has sent a heartbeat."""
         client = self._known(self.subscription(group, subscriptions, kind=kind, **more), client)
-        answer = self.heartbeat(client, group, kind)
-        self.require(not isinstance(answer, Failure) and answer.status.code == pb.OK, f"no heartbeat: {answer}")
+        response = self.heartbeat(client, group, kind)
+        self.require(not isinstance(response, Failure) and response.status.code == pb.OK, f"no heartbeat: {response}")
         return client
 
     def _known(self, settings: pb.Settings, client: str | None) -> str:
@@ -141,7 +141,7 @@ class Grpc(World, GrpcClient):
 
     def endpoints(self) -> pb.Endpoints:
         """The deployment's endpoint in the form of client requests."""
-        return grpc_requests.endpoints(self.place.access.endpoint)
+        return grpc_requests.endpoints(self.deployment.access.endpoint)
 
     def publishing(self, *topics: str) -> pb.Settings:
         """Build the settings of a producer."""
@@ -181,23 +181,23 @@ class Grpc(World, GrpcClient):
 
     def send(self, *messages: pb.Message, client: str | None = "client", **more: Any) -> Any:
         """Call SendMessage."""
-        answer = self.call("SendMessage", sv.SendMessageRequest(messages=messages), client=client, **more)
-        for entry in () if isinstance(answer, Failure) else answer.entries:
+        response = self.call("SendMessage", sv.SendMessageRequest(messages=messages), client=client, **more)
+        for entry in () if isinstance(response, Failure) else response.entries:
             self.placeholders.put(entry.recall_handle, "recall handle")
-        return answer
+        return response
 
-    def put_into(self, topic: str, answer: sv.SendMessageResponse, queue: int = 0) -> list[str] | Answer:
+    def put_into(self, topic: str, response: sv.SendMessageResponse, queue: int = 0) -> list[str] | Response:
         """Return the body stored in a system queue at the offset that a send response reports."""
-        (entry,) = answer.entries
-        return self.ask(*pull_request(topic, self.group(), queue, entry.offset, max_messages=1)).found
+        (entry,) = response.entries
+        return self.request(*pull_request(topic, self.group(), queue, entry.offset, max_messages=1)).found
 
     def sent(self, topic: str, count: int = 1, **more: Any) -> list[Any]:
         """Send messages `m0`, `m1`, ..., all of which must be stored."""
-        answers = [self.send(self.message(topic, f"m{number}", **more)) for number in range(count)]
-        for answer in answers:
-            stored = not isinstance(answer, Failure) and answer.status.code == pb.OK
-            self.require(stored, f"a message was not stored: {answer}")
-        return answers
+        responses = [self.send(self.message(topic, f"m{number}", **more)) for number in range(count)]
+        for response in responses:
+            stored = not isinstance(response, Failure) and response.status.code == pb.OK
+            self.require(stored, f"a message was not stored: {response}")
+        return responses
 
     def receive_request(
         self,

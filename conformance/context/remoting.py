@@ -23,11 +23,11 @@ from ..clients.remoting_consumption import (
 )
 from ..clients.remoting_members import heartbeat_request
 from ..clients.remoting_request import Request
-from ..clients.remoting_response import Answer
+from ..clients.remoting_response import Response
 from ..clients.remoting_sends import send_request, send_v1_request
 from ..clients.remoting_topics import route_request
 from ..clients.send_fields import SendFields
-from .case_context import World
+from .case_context import CaseContext
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -36,17 +36,17 @@ _AHEAD_MS = 60_000
 """Distance of a query's end from now, so that it finds new messages even if clocks differ."""
 
 
-def _method_of(build: Callable[P, Request]) -> Callable[Concatenate[World, P], Answer]:
+def _method_of(build: Callable[P, Request]) -> Callable[Concatenate[CaseContext, P], Response]:
     """Return a method that sends the request built by a function, and returns the response."""
 
     @wraps(build)
-    def ask(world: World, /, *args: P.args, **fields: P.kwargs) -> Answer:
-        return world.ask(*build(*args, **fields))
+    def request(world: CaseContext, /, *args: P.args, **fields: P.kwargs) -> Response:
+        return world.request(*build(*args, **fields))
 
-    return ask
+    return request
 
 
-class Remoting(World):
+class RemotingContext(CaseContext):
     """A raw client of the remoting protocol. Calls return the Answer, with any code."""
 
     # --- sending
@@ -58,27 +58,27 @@ class Remoting(World):
         *,
         to: RemotingClient | None = None,
         **more: Unpack[SendFields],
-    ) -> Answer:
+    ) -> Response:
         """Send one message as SDKs do, with SEND_MESSAGE_V2."""
-        return self.ask(*send_request(topic, body, born_ms=self.now_ms(), new_id=self.message_id, **more), to=to)
+        return self.request(*send_request(topic, body, born_ms=self.now_ms(), new_id=self.message_id, **more), to=to)
 
-    def send_v1(self, topic: str, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> Answer:
+    def send_v1(self, topic: str, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> Response:
         """Send one message with SEND_MESSAGE, which has long field names."""
-        return self.ask(*send_v1_request(topic, body, born_ms=self.now_ms(), new_id=self.message_id, **more))
+        return self.request(*send_v1_request(topic, body, born_ms=self.now_ms(), new_id=self.message_id, **more))
 
-    def sent(self, topic: str, count: int = 1, **more: Unpack[SendFields]) -> list[Answer]:
+    def sent(self, topic: str, count: int = 1, **more: Unpack[SendFields]) -> list[Response]:
         """Send messages `m0`, `m1`, ..., all of which must be stored, and wait until they can be read."""
         return self.readable(topic, *(self.send(topic, f"m{number}", **more) for number in range(count)))
 
-    def readable(self, topic: str, *sends: Answer) -> list[Answer]:
+    def readable(self, topic: str, *sends: Response) -> list[Response]:
         """Wait until the messages of these sends can be read, and return the responses.
 
         A broker fills the consume queue after its response.
         """
         ends: dict[str, int] = {}
-        for answer in sends:
-            self.require(answer.code == 0, f"a message was not stored: {answer}")
-            ends[answer["queueId"]] = int(answer["queueOffset"]) + 1
+        for response in sends:
+            self.require(response.code == 0, f"a message was not stored: {response}")
+            ends[response["queueId"]] = int(response["queueOffset"]) + 1
         for queue, end in ends.items():
             self.require(self._reaches(topic, queue, end), f"what was sent to {topic} cannot be read")
         return list(sends)
@@ -88,17 +88,17 @@ class Remoting(World):
 
     # --- pulling
 
-    def pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Answer:
+    def pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Response:
         """Pull; `more`: see `pull_fields` of the clients, and `to`."""
         to = more.pop("to", None)
-        return self.ask(*pull_request(topic, group, queue, offset, **more), to=to)
+        return self.request(*pull_request(topic, group, queue, offset, **more), to=to)
 
     def start_pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Pending:
         """Start a pull that may be held; returns a callable that waits for the response."""
         to = more.pop("to", None)
         return self.start(*pull_request(topic, group, queue, offset, **more), to=to)
 
-    def stored(self, topic: str, count: int = 1, queue: int = 0, seconds: float = 20.0) -> Answer:
+    def stored(self, topic: str, count: int = 1, queue: int = 0, seconds: float = 20.0) -> Response:
         """Read a queue from offset 0 once it contains `count` messages, or after `seconds`."""
         self.until(lambda: self.max_offset(topic, queue) >= count, seconds)
         return self.pull(topic, self.group(), queue)
@@ -110,14 +110,14 @@ class Remoting(World):
         [message] = self.pull(topic, group, queue, offset, max_messages=1).messages
         return message
 
-    def view(self, place: object, **fields: object) -> Answer:
+    def view(self, deployment: object, **fields: object) -> Response:
         """View the message at a commit log offset."""
-        return self.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place, **fields})
+        return self.request(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": deployment, **fields})
 
-    def query(self, topic: str, key: object, **fields: object) -> Answer:
+    def query(self, topic: str, key: object, **fields: object) -> Response:
         """Query messages by key: by default up to 32, stored at any time."""
         times = {"beginTimestamp": 0, "endTimestamp": self.now_ms() + _AHEAD_MS}
-        return self.ask(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **times, **fields})
+        return self.request(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **times, **fields})
 
     # --- popping
 
@@ -127,22 +127,22 @@ class Remoting(World):
             more.setdefault("born_ms", self.now_ms())
         return pop_fields(topic, group, **more)
 
-    def pop(self, topic: str, group: str, **more: Any) -> Answer:
+    def pop(self, topic: str, group: str, **more: Any) -> Response:
         """Pop; `more`: see `pop_fields`, and `to`."""
         to = more.pop("to", None)
-        return self.ask(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
+        return self.request(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
 
     def start_pop(self, topic: str, group: str, **more: Any) -> Pending:
         """Start a pop that may be held; returns a callable that waits for the response."""
         to = more.pop("to", None)
         return self.start(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
 
-    def popped(self, answer: Answer) -> list[tuple[ReceivedMessage, str]]:
+    def popped(self, response: Response) -> list[tuple[ReceivedMessage, str]]:
         """Return the messages of a pop with the receipt handles that clients build from the response's ext fields."""
-        self.require("startOffsetInfo" in answer.fields, f"nothing was popped: {answer}")
+        self.require("startOffsetInfo" in response.fields, f"nothing was popped: {response}")
         return [
-            (message, message.properties.get("POP_CK") or built_handle(message, answer.fields, self.broker_name))
-            for message in answer.messages
+            (message, message.properties.get("POP_CK") or built_handle(message, response.fields, self.broker_name))
+            for message in response.messages
         ]
 
     ack = _method_of(ack_request)
@@ -150,13 +150,13 @@ class Remoting(World):
 
     # --- topics
 
-    def config_of(self, topic: str) -> Answer:
+    def config_of(self, topic: str) -> Response:
         """Return the broker's configuration of a topic."""
-        return self.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": topic})
+        return self.request(RequestCode.GET_TOPIC_CONFIG, {"topic": topic})
 
-    def route(self, topic: str | None, **fields: object) -> Answer:
+    def route(self, topic: str | None, **fields: object) -> Response:
         """Return the name server's route of a topic."""
-        return self.ask(*route_request(topic, **fields), to=self.namesrv)
+        return self.request(*route_request(topic, **fields), to=self.namesrv)
 
     # --- offsets
 
@@ -167,13 +167,13 @@ class Remoting(World):
 
     def heartbeat(
         self, client: str, *, to: RemotingClient | None = None, version: int | None = None, **more: Any
-    ) -> Answer:
+    ) -> Response:
         """Send a client's heartbeat; `more`: see `heartbeat_request`. `version` is the current time by default."""
         version = self.now_ms() if version is None else version
-        return self.ask(*heartbeat_request(client, version=version, **more), to=to)
+        return self.request(*heartbeat_request(client, version=version, **more), to=to)
 
 
-def fate(connection: RemotingClient) -> str:
+def connection_state(connection: RemotingClient) -> str:
     """Return `open` if the connection still answers a request, else `closed`."""
     try:
         connection.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "nobody"}, timeout=10)
@@ -182,17 +182,17 @@ def fate(connection: RemotingClient) -> str:
     return "open"
 
 
-def reply_to(connection: RemotingClient, opaque: int, seconds: float = 0.5) -> Answer | str:
+def reply_to(connection: RemotingClient, opaque: int, seconds: float = 0.5) -> Response | str:
     """Return the response to a request that may have none, else `no answer` or `closed`."""
     try:
-        return Answer.of(connection.collect(opaque, seconds))
+        return Response.of(connection.collect(opaque, seconds))
     except ConnectionError:
         return "closed"
     except RemotingTimeout:
         return "no answer"
 
 
-def replies_to(connections: Mapping[T, RemotingClient], opaque: int, seconds: float) -> dict[T, Answer | str]:
+def replies_to(connections: Mapping[T, RemotingClient], opaque: int, seconds: float) -> dict[T, Response | str]:
     """Return `reply_to` for several connections, with one common timeout of `seconds`."""
     end = time.monotonic() + seconds
     return {

@@ -6,7 +6,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
-from ..clients.remoting_response import Answer
+from ..clients.remoting_response import Response
 
 _TEXT_MAX = 400
 """Longest body that is shown; of a longer one only the length is."""
@@ -14,7 +14,7 @@ _TEXT_MAX = 400
 
 def shape(value: Any) -> Any:
     """Return the JSON value of responses, messages, gRPC messages, bytes, and lists and dicts of them."""
-    if isinstance(value, Answer):
+    if isinstance(value, Response):
         return _answer(value)
     if isinstance(value, ReceivedMessage):
         return _message(value)
@@ -40,14 +40,14 @@ def _addresses(value: Any) -> Any:
     return [_addresses(each) for each in value] if isinstance(value, list) else value
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
-    shown: dict[str, Any] = {"code": answer.code}
-    if answer.remark is not None:
-        shown["remark"] = answer.remark
-    if answer.fields:
-        shown["ext"] = {name: _field(name, value) for name, value in sorted(answer.fields.items())}
-    if answer.body:
-        shown["body"] = _body(answer)
+def _answer(response: Response) -> dict[str, Any]:
+    shown: dict[str, Any] = {"code": response.code}
+    if response.remark is not None:
+        shown["remark"] = response.remark
+    if response.fields:
+        shown["ext"] = {name: _field(name, value) for name, value in sorted(response.fields.items())}
+    if response.body:
+        shown["body"] = _body(response)
     return shown
 
 
@@ -56,16 +56,16 @@ def _field(name: str, value: str) -> str:
     return "{revive queue}" if name == "reviveQid" and value != "999" else value
 
 
-def _body(answer: Answer) -> Any:
-    if answer.body[:1] in (b"{", b"["):
+def _body(response: Response) -> Any:
+    if response.body[:1] in (b"{", b"["):
         try:
-            return answer.json
+            return response.json
         except ValueError:
-            return _bytes(answer.body)
+            return _bytes(response.body)
     try:
-        return [_message(each) for each in answer.messages]
+        return [_message(each) for each in response.messages]
     except (ValueError, IndexError):
-        return _bytes(answer.body)
+        return _bytes(response.body)
 
 
 def _message(message: ReceivedMessage) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Targets of cases: a target lends deployments (`Place`), and a deployment is one running RocketMQ.
+"""Targets of cases: a target lends deployments (`Deployment`), and a deployment is one running RocketMQ.
 
 A target names its capabilities; a case that needs others is not applicable to it.
 """
@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from rocketmq_testkit.remoting.client import Credentials
 
-from .uninterruptible import undisturbed
+from .uninterruptible import run_uninterrupted
 
 REFERENCE_VERSION = "5.3.3"
 """The reference version: its records apply to every version without records of its own."""
@@ -31,9 +31,9 @@ COMMON_SETTINGS: Mapping[str, str] = {
 """Keys of broker.conf that every deployment has which this suite starts; a case may override them."""
 
 
-FULL_FROM = 35
+FULL_DISK_PERCENT_MIN = 35
 """Smallest disk usage, in percent, that upstream accepts as the limit of a full disk."""
-BESIDE = "beside."
+SECOND_BROKER = "second-broker."
 """Prefix of settings of a second broker, which runs beside the first if there are any."""
 
 
@@ -42,25 +42,25 @@ PROXY = "proxy."
 
 
 class Files(NamedTuple):
-    """Settings by configuration file. There is a second broker if `beside` has keys; they are its own."""
+    """Settings by configuration file. There is a second broker if `second_broker` has keys; they are its own."""
 
     broker: dict[str, str]
-    beside: dict[str, str]
+    second_broker: dict[str, str]
     proxy: dict[str, str]
 
 
-def of_each(settings: Mapping[str, str]) -> Files:
+def settings_by_file(settings: Mapping[str, str]) -> Files:
     """Group settings by the file that their prefix names, and remove the prefix."""
     files = Files({}, {}, {})
     for key, value in settings.items():
-        for prefix, keys in ((BESIDE, files.beside), (PROXY, files.proxy), ("", files.broker)):
+        for prefix, keys in ((SECOND_BROKER, files.second_broker), (PROXY, files.proxy), ("", files.broker)):
             if key.startswith(prefix):
                 keys[key.removeprefix(prefix)] = value
                 break
     return files
 
 
-def own_user(settings: Mapping[str, str]) -> Credentials | None:
+def default_credentials(settings: Mapping[str, str]) -> Credentials | None:
     """Return the credentials that a case uses by default: those of the user created by its settings."""
     text = settings.get("initAuthenticationUser")
     user = None if text is None else json.loads(text)
@@ -107,11 +107,11 @@ class Access:
     credentials: Credentials | None = None
 
 
-class Place(ABC):
+class Deployment(ABC):
     """One running RocketMQ deployment, lent to a case or a driver."""
 
     access: Access
-    beside: str = ""
+    second_broker: str = ""
     """The `host:port` of the second broker that a case has requested."""
 
     @abstractmethod
@@ -119,7 +119,7 @@ class Place(ABC):
         """Read the deployment's clock, in milliseconds since the epoch."""
 
     @abstractmethod
-    def pass_ms(self, ms: int) -> None:
+    def advance_ms(self, ms: int) -> None:
         """Let `ms` milliseconds of the deployment's time pass: sleep, or jump if the target can."""
 
     def restart(self) -> None:
@@ -135,7 +135,7 @@ class Place(ABC):
         raise TargetError("this broker cannot be started")
 
     @contextmanager
-    def away(self) -> Iterator[None]:
+    def stopped(self) -> Iterator[None]:
         """Keep the broker stopped within the block. Raises TargetError."""
         self.stop()
         try:
@@ -148,8 +148,8 @@ class Place(ABC):
         raise TargetError("this broker cannot be crashed")
 
     @property
-    def jumps(self) -> bool:
-        """True if `pass_ms` takes no real time."""
+    def has_virtual_time(self) -> bool:
+        """True if `advance_ms` takes no real time."""
         return False
 
 
@@ -158,29 +158,29 @@ class Target(ABC):
 
     name: str
     """Name as given on the command line."""
-    truth: str
+    recorded_version: str
     """The version whose recorded outcomes apply to it."""
     capabilities: frozenset[Capability]
     emulated: bool = False
-    """True for this project's emulator, to which the differences of `explained.py` apply."""
-    own_at_once: int | None = None
+    """True for this project's emulator, to which the differences of `known_differences.py` apply."""
+    own_deployments_max: int | None = None
     """Most deployments with settings of their own, or lent alone, that may be in use at once; None means any number."""
     sleep: Callable[[float], None] = time.sleep
     """Sleep function of deployments in real time; a run replaces it to let other work run meanwhile."""
-    unrecordable: str = ""
+    unrecordable_reason: str = ""
     """Reason why its behavior is not that of a published version and cannot be recorded; empty if it can."""
 
     @abstractmethod
     def lend(
         self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False
-    ) -> AbstractContextManager[Place]:
+    ) -> AbstractContextManager[Deployment]:
         """Lend a deployment whose broker.conf has these keys in addition to COMMON_SETTINGS. Raises TargetError.
 
         `alone`: no other user shares it. `encrypted`: a client may want TLS; otherwise a newly started deployment may
         have none.
 
-        Keys that begin with BESIDE add a second broker, which has the keys of the first and these. Keys that begin with
-        PROXY belong to the proxy.
+        Keys that begin with SECOND_BROKER add a second broker, which has the keys of the first and these. Keys that begin
+        with PROXY belong to the proxy.
         """
 
     def start(self) -> None:  # noqa: B027 a target may have nothing to start
@@ -207,4 +207,4 @@ class Target(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        undisturbed(self.stop)
+        run_uninterrupted(self.stop)

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 
-def undisturbed(work: Callable[[], None]) -> None:
+def run_uninterrupted(work: Callable[[], None]) -> None:
     """Run `work` to its end; a signal that would end the program takes effect afterwards.
 
     A build server may send its signal twice, and the remains of an interrupted cleanup would stay. Exceptions of `work`

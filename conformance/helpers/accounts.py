@@ -7,8 +7,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.grpc_signature import authorization
 from ..clients.json_text import dumps
-from ..clients.remoting_response import Answer
-from ..context.case_context import World
+from ..clients.remoting_response import Response
+from ..context.case_context import CaseContext
 
 SECRET = "secret"
 
@@ -18,35 +18,35 @@ def entry(resource: str, *actions: str, decision: str = "Allow", sources: tuple[
     return {"resource": resource, "actions": actions, "sourceIps": sources, "decision": decision}
 
 
-def ask_for_user(t: World, name: str, *, to: RemotingClient | None = None, **info: str) -> Answer:
+def try_create_user(t: CaseContext, name: str, *, to: RemotingClient | None = None, **info: str) -> Response:
     """Try to create a user; the broker may reject it. `info`: fields of UserInfo."""
     body = {"password": SECRET, "userType": "Normal", "userStatus": "enable", **info}
-    return t.ask(RequestCode.AUTH_CREATE_USER, {"username": name}, dumps(body), to=to)
+    return t.request(RequestCode.AUTH_CREATE_USER, {"username": name}, dumps(body), to=to)
 
 
-def ask_for_rights(t: World, name: str, *entries: dict[str, object], kind: str | None = "Custom") -> Answer:
+def try_create_acl(t: CaseContext, name: str, *entries: dict[str, object], kind: str | None = "Custom") -> Response:
     """Try to create an ACL for a user; the broker may reject it."""
     body = {"policies": [{"policyType": kind, "entries": entries}]}
-    return t.ask(RequestCode.AUTH_CREATE_ACL, {"subject": f"User:{name}"}, dumps(body))
+    return t.request(RequestCode.AUTH_CREATE_ACL, {"subject": f"User:{name}"}, dumps(body))
 
 
-def user(t: World, *entries: dict[str, object], **info: str) -> Credentials:
+def user(t: CaseContext, *entries: dict[str, object], **info: str) -> Credentials:
     """Create a user with the given policy entries."""
     name = t.new("user")
-    made = ask_for_user(t, name, to=None, **info)
+    made = try_create_user(t, name, to=None, **info)
     t.require(made.code == 0, f"the user {name} was not made: {made}")
     if entries:
-        give(t, name, *entries)
+        add_policies(t, name, *entries)
     return Credentials(name, SECRET)
 
 
-def give(t: World, name: str, *entries: dict[str, object], kind: str = "Custom") -> None:
+def add_policies(t: CaseContext, name: str, *entries: dict[str, object], kind: str = "Custom") -> None:
     """Add policy entries to a user."""
-    given = ask_for_rights(t, name, *entries, kind=kind)
+    given = try_create_acl(t, name, *entries, kind=kind)
     t.require(given.code == 0, f"{name} was not given {entries}: {given}")
 
 
-def as_user(t: World, credentials: Credentials | None) -> RemotingClient:
+def as_user(t: CaseContext, credentials: Credentials | None) -> RemotingClient:
     """Open a connection to the broker with signed requests, or unsigned ones if `credentials` is None."""
     return t.connect(credentials=credentials)
 

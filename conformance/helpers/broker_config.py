@@ -2,8 +2,8 @@
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..clients.remoting_response import Answer
-from ..context.remoting import Remoting
+from ..clients.remoting_response import Response
+from ..context.remoting import RemotingContext
 
 
 def settings_of(body: bytes) -> dict[str, str]:
@@ -11,12 +11,12 @@ def settings_of(body: bytes) -> dict[str, str]:
     return dict(line.split("=", 1) for line in body.decode().splitlines() if "=" in line and line[0] != "#")
 
 
-def change(t: Remoting, text: str | bytes) -> Answer:
+def change(t: RemotingContext, text: str | bytes) -> Response:
     """Change settings with a properties text."""
-    return t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, text.encode() if isinstance(text, str) else text)
+    return t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, text.encode() if isinstance(text, str) else text)
 
 
-def told(t: Remoting, *names: str) -> dict[str, str | None]:
+def read_settings(t: RemotingContext, *names: str) -> dict[str, str | None]:
     """Return some settings of the broker's configuration."""
-    settings = settings_of(t.ask(RequestCode.GET_BROKER_CONFIG, {}).body)
+    settings = settings_of(t.request(RequestCode.GET_BROKER_CONFIG, {}).body)
     return {name: settings.get(name) for name in names}

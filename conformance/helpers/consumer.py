@@ -8,7 +8,7 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ..clients.contradiction import Contradiction
 from ..clients.grpc_response import Received
-from ..context.grpc import Grpc
+from ..context.grpc import GrpcContext
 
 _SHORTEST_WAIT_SECONDS = 5.2
 """The shortest long poll of a proxy, plus some margin."""
@@ -18,7 +18,7 @@ _SHORTEST_WAIT_SECONDS = 5.2
 class Consumer:
     """A client whose settings the server knows, with its group and topic: the world's calls bound to these three."""
 
-    t: Grpc
+    t: GrpcContext
     topic: str
     group: str
     client: str
@@ -27,7 +27,7 @@ class Consumer:
         """Return the same client and group with another topic."""
         return replace(self, topic=topic)
 
-    def among(self, group: str) -> "Consumer":
+    def with_group(self, group: str) -> "Consumer":
         """Return the same client with another group."""
         return replace(self, group=group)
 
@@ -99,12 +99,12 @@ class Consumer:
         return self.t.forward(self.topic, self.group, handle, client=self.client, **more)
 
 
-def consumer_of(t: Grpc, topic: str, group: str, client_type: int = pb.SIMPLE_CONSUMER) -> Consumer:
+def consumer_of(t: GrpcContext, topic: str, group: str, client_type: int = pb.SIMPLE_CONSUMER) -> Consumer:
     """Create a client of a group that reads a topic."""
     return Consumer(t, topic, group, t.consumer(group, {topic: "*"}, kind=client_type))
 
 
-def consuming_in_order(t: Grpc, messages: int = 0, *, queues: int = 1, **config: Any) -> Consumer:
+def consuming_in_order(t: GrpcContext, messages: int = 0, *, queues: int = 1, **config: Any) -> Consumer:
     """Create a FIFO topic with messages `m0`, `m1`, ... of one message group, and an ordered consumer of a group.
 
     `config`: of the group; see `World.group`.
@@ -115,7 +115,7 @@ def consuming_in_order(t: Grpc, messages: int = 0, *, queues: int = 1, **config:
 
 
 def consuming(
-    t: Grpc,
+    t: GrpcContext,
     messages: int = 0,
     *,
     kind: str = "NORMAL",

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..context.case_context import World
-from ..deployment.target import FULL_FROM, Capability
+from ..context.case_context import CaseContext
+from ..deployment.target import FULL_DISK_PERCENT_MIN, Capability
 
 CAN_BE_FULL = frozenset({Capability.ADMIN, Capability.FULL_DISK})
 """Capabilities that the target must have."""
@@ -19,12 +19,12 @@ CAN_BE_FULL = frozenset({Capability.ADMIN, Capability.FULL_DISK})
 HALF_FULL: Mapping[str, str] = {"cleanResourceInterval": "1000", "diskUsedRatio": "50"}
 """Settings of a broker that checks its disk every second, starting one minute after its start."""
 _LEVEL = "diskSpaceWarningLevelRatio"
-FULL: Mapping[str, str] = {**HALF_FULL, _LEVEL: str(FULL_FROM)}
+FULL: Mapping[str, str] = {**HALF_FULL, _LEVEL: str(FULL_DISK_PERCENT_MIN)}
 """Settings of a broker whose disk is full from its first check on."""
 FULL_BESIDE: Mapping[str, str] = {
-    "beside.brokerName": "broker-b",
-    **{f"beside.{key}": value for key, value in HALF_FULL.items()},
-    f"beside.{_LEVEL}": str(FULL_FROM),
+    "second-broker.brokerName": "broker-b",
+    **{f"second-broker.{key}": value for key, value in HALF_FULL.items()},
+    f"second-broker.{_LEVEL}": str(FULL_DISK_PERCENT_MIN),
     _LEVEL: "90",
 }
 """Settings of two brokers; the second one's disk is full from its first check on."""
@@ -32,7 +32,7 @@ _FIRST_LOOK_SECONDS = 58.0
 """Shortly before the first disk check of a newly started broker."""
 _LOOKS_SECONDS = 90.0
 _SHARES = re.compile(r"\[CL: [^\]]*\]")
-TOO_LATE: Mapping[str, str] = {
+LATE_FLUSH: Mapping[str, str] = {
     "flushDiskType": "SYNC_FLUSH",
     "syncFlushTimeout": "-60000",
     "transientStorePoolEnable": "true",
@@ -43,22 +43,25 @@ TOO_LATE: Mapping[str, str] = {
 """Settings with which every send times out before its flush begins, and buffers delay the flush of messages."""
 
 
-def fill_up(t: World) -> None:
+def fill_disk(t: CaseContext) -> None:
     """Make the disk full, and wait until the broker has noticed it."""
-    _set_level(t, FULL_FROM)
+    _set_level(t, FULL_DISK_PERCENT_MIN)
     t.wait(_FIRST_LOOK_SECONDS)
     until_full(t)
 
 
-def until_full(t: World, to: RemotingClient | None = None) -> None:
+def until_full(t: CaseContext, to: RemotingClient | None = None) -> None:
     """Wait until a broker, by default the first, has noticed that its disk is full."""
     used = float(t.runtime_info(to)["commitLogDiskRatio"])
-    t.require(used * 100 > FULL_FROM, f"the disk of the broker has to be used by more than {FULL_FROM} %: {used:.0%}")
+    t.require(
+        used * 100 > FULL_DISK_PERCENT_MIN,
+        f"the disk of the broker has to be used by more than {FULL_DISK_PERCENT_MIN} %: {used:.0%}",
+    )
     topic = t.topic(queues=1, to=to)
     t.require(t.until(lambda: _probe(t, topic, to) != 0, _LOOKS_SECONDS), "the broker did not find its disk full")
 
 
-def make_room(t: World) -> None:
+def free_disk(t: CaseContext) -> None:
     """Make free space again, and wait until the broker has noticed it."""
     topic = t.topic(queues=1)
     _set_level(t, 90)
@@ -70,10 +73,10 @@ def without_shares(text: str | None) -> str:
     return _SHARES.sub("[disks]", text or "")
 
 
-def _set_level(t: World, percent: int) -> None:
-    changed = t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, f"{_LEVEL}={percent}\n".encode())
+def _set_level(t: CaseContext, percent: int) -> None:
+    changed = t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, f"{_LEVEL}={percent}\n".encode())
     t.require(changed.code == 0, f"{_LEVEL} was not taken: {changed}")
 
 
-def _probe(t: World, topic: str, to: RemotingClient | None = None) -> int:
-    return t.ask(RequestCode.SEND_MESSAGE, t.send_fields(topic, unique=False), b"probe", to=to).code
+def _probe(t: CaseContext, topic: str, to: RemotingClient | None = None) -> int:
+    return t.request(RequestCode.SEND_MESSAGE, t.send_fields(topic, unique=False), b"probe", to=to).code

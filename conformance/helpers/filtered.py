@@ -6,8 +6,8 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.json_text import dumps
-from ..clients.remoting_response import Answer
-from ..context.remoting import Remoting
+from ..clients.remoting_response import Response
+from ..context.remoting import RemotingContext
 
 PARSE_FAILED = 23
 _PULLED = (0, 20)
@@ -37,11 +37,11 @@ _QUEUES = 2
 _QUEUE_MAX = 32
 
 
-def check(t: Remoting, group: str, topic: str, expression: str | None, kind: str | None = "SQL92") -> Answer:
+def check(t: RemotingContext, group: str, topic: str, expression: str | None, kind: str | None = "SQL92") -> Response:
     """Make the broker check an expression."""
     data = {"topic": topic, "subString": expression, "expressionType": kind}
     body = {"clientId": "client", "group": group, "subscriptionData": data}
-    return t.ask(RequestCode.CHECK_CLIENT_CONFIG, None, dumps(body))
+    return t.request(RequestCode.CHECK_CLIENT_CONFIG, None, dumps(body))
 
 
 def matches(names: Iterable[str]) -> Any:
@@ -58,7 +58,7 @@ def refused(remark: str | None) -> dict[str, str | None]:
     return {"refused": remark}
 
 
-def see_outcomes(t: Remoting, *expressions: str) -> None:
+def note_outcomes(t: RemotingContext, *expressions: str) -> None:
     """Note the messages of `MESSAGES` that each expression matches, or the text with which it is rejected."""
     topic, group = t.topic(queues=_QUEUES), t.group()
     sends = [
@@ -69,14 +69,14 @@ def see_outcomes(t: Remoting, *expressions: str) -> None:
     for expression in expressions:
         checked = check(t, group, topic, expression)
         if checked.code == PARSE_FAILED:
-            t.see(expression, refused(checked.remark))
+            t.note(expression, refused(checked.remark))
             continue
         t.require(checked.code == 0, f"{expression} was not looked at: {checked}")
         found = [_found(t, topic, group, queue, expression) for queue in range(_QUEUES)]
-        t.see(expression, matches(name for names in found for name in names))
+        t.note(expression, matches(name for names in found for name in names))
 
 
-def _found(t: Remoting, topic: str, group: str, queue: int, expression: str) -> list[str]:
-    answer = t.pull(topic, group, queue, expression=expression, type="SQL92", max_messages=_QUEUE_MAX)
-    t.require(answer.code in _PULLED, f"{expression} was not pulled by: {answer}")
-    return [message.body.decode() for message in answer.messages]
+def _found(t: RemotingContext, topic: str, group: str, queue: int, expression: str) -> list[str]:
+    response = t.pull(topic, group, queue, expression=expression, type="SQL92", max_messages=_QUEUE_MAX)
+    t.require(response.code in _PULLED, f"{expression} was not pulled by: {response}")
+    return [message.body.decode() for message in response.messages]

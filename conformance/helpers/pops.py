@@ -10,12 +10,12 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.pending import Pending
-from ..clients.remoting_response import Answer
+from ..clients.remoting_response import Response
 from ..clients.send_fields import SendFields
-from ..context.remoting import Remoting
+from ..context.remoting import RemotingContext
 
 PULL_MAX = 32
-ONLOOKER = "onlooker"
+READER_GROUP = "onlooker"
 """Group that reads retry topics and logs, so that the groups of a case pull nothing."""
 _WAITS_SECONDS = 0.3
 """Time after which a request that can be held is held."""
@@ -25,11 +25,11 @@ _WAITS_SECONDS = 0.3
 class PopGroup:
     """A group that pops a topic: the world's calls bound to these two names."""
 
-    t: Remoting
+    t: RemotingContext
     topic: str
     name: str
 
-    def among(self, name: str) -> "PopGroup":
+    def with_group(self, name: str) -> "PopGroup":
         """Return another group that pops the same topic."""
         return replace(self, name=name)
 
@@ -49,7 +49,7 @@ class PopGroup:
 
     # --- the topic
 
-    def send(self, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> Answer:
+    def send(self, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> Response:
         """Send one message."""
         return self.t.send(self.topic, body, **more)
 
@@ -59,21 +59,21 @@ class PopGroup:
 
     # --- popping
 
-    def pop(self, **more: Any) -> Answer:
+    def pop(self, **more: Any) -> Response:
         """Pop; `more`: see `Remoting.pop`."""
         return self.t.pop(self.topic, self.name, **more)
 
-    def pop_one(self) -> Answer:
+    def pop_one(self) -> Response:
         """Pop a message; retry while the previous pop, which writes its offset last, still locks the queue."""
-        answer = self.t.until(lambda: found if (found := self.pop(max_messages=1)).code == 0 else None, 3)
-        return answer or self.pop(max_messages=1)
+        response = self.t.until(lambda: found if (found := self.pop(max_messages=1)).code == 0 else None, 3)
+        return response or self.pop(max_messages=1)
 
     def take(self, count: int) -> None:
         """Pop the first `count` messages of queue 0, and wait until the group's offset is past them."""
         self.pop(max_messages=count)
         self.reaches(count)
 
-    def pop_in_order(self, count: int = 32, **more: Any) -> Answer:
+    def pop_in_order(self, count: int = 32, **more: Any) -> Response:
         """Pop in order; the invisible duration is 3 s by default."""
         return self.pop(max_messages=count, order=True, **{"invisible_ms": 3000, **more})
 
@@ -100,22 +100,22 @@ class PopGroup:
         """Pop in order, and return the receipt handles."""
         return self.handles_of(self.pop_in_order(count, **more))
 
-    def handles_of(self, answer: Answer) -> list[str]:
+    def handles_of(self, response: Response) -> list[str]:
         """Return the receipt handles of the messages of a pop."""
-        return [handle for _, handle in self.t.popped(answer)]
+        return [handle for _, handle in self.t.popped(response)]
 
     # --- receipt handles
 
-    def ack(self, handle: str | None, offset: int, queue: int = 0) -> Answer:
+    def ack(self, handle: str | None, offset: int, queue: int = 0) -> Response:
         """Acknowledge by receipt handle."""
         return self.t.ack(self.topic, self.name, handle, offset, queue)
 
-    def ack_all(self, answer: Answer) -> None:
+    def ack_all(self, response: Response) -> None:
         """Acknowledge every message of a pop."""
-        for message, handle in self.t.popped(answer):
+        for message, handle in self.t.popped(response):
             self.ack(handle, message.queue_offset)
 
-    def change(self, handle: str | None, offset: int, invisible_ms: int, queue: int = 0) -> Answer:
+    def change(self, handle: str | None, offset: int, invisible_ms: int, queue: int = 0) -> Response:
         """Change the invisible duration of a message by its receipt handle."""
         return self.t.change(self.topic, self.name, handle, offset, invisible_ms, queue)
 
@@ -123,9 +123,9 @@ class PopGroup:
         """Return the messages of the retry topic, once there are `count` or after half a minute."""
         name = pop_retry_topic(self.topic, self.name, v2=v2)
         self.t.until(lambda: self.t.max_offset(name) >= count)
-        return self.t.pull(name, ONLOOKER).messages if self.t.max_offset(name) else []
+        return self.t.pull(name, READER_GROUP).messages if self.t.max_offset(name) else []
 
-    def bring_back(self, count: int = 1) -> None:
+    def fail_and_wait_for_retry(self, count: int = 1) -> None:
         """Pop the `count` available messages with invisible duration 0, and wait until the retry topic has them."""
         self.pop(invisible_ms=0)
         self.copies(count)
@@ -136,33 +136,33 @@ class PopGroup:
 
     # --- its offset
 
-    def commit(self, offset: int, queue: int = 0) -> Answer:
+    def commit(self, offset: int, queue: int = 0) -> Response:
         """Commit an offset."""
         return self.t.commit(self.topic, self.name, offset, queue)
 
-    def committed(self, queue: int = 0, **fields: object) -> Answer:
+    def committed(self, queue: int = 0, **fields: object) -> Response:
         """Query the committed offset; `fields`: see `Remoting.committed`."""
         return self.t.committed(self.topic, self.name, queue, **fields)
 
-    def reset(self, offset: int) -> Answer:
+    def reset(self, offset: int) -> Response:
         """Reset the group's offset in queue 0, as administrators do."""
         ext = {"topic": self.topic, "group": self.name, "queueId": 0, "offset": offset, "timestamp": -1}
-        return self.t.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**ext, "isForce": True})
+        return self.t.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**ext, "isForce": True})
 
-    def reaches(self, offset: int, queue: int = 0) -> Answer:
+    def reaches(self, offset: int, queue: int = 0) -> Response:
         """Wait until the committed offset is `offset`; returns the last response.
 
         A pop writes the offset just after its response.
         """
 
-        def look() -> Answer | None:
-            answer = self.committed(queue)
-            return answer if answer.fields.get("offset") == str(offset) else None
+        def look() -> Response | None:
+            response = self.committed(queue)
+            return response if response.fields.get("offset") == str(offset) else None
 
         return self.t.until(look, 3) or self.committed(queue)
 
 
-def popping(t: Remoting, messages: int = 0, *, queues: int = 1) -> PopGroup:
+def popping(t: RemotingContext, messages: int = 0, *, queues: int = 1) -> PopGroup:
     """Create a topic with `messages` in each of its queues, and a group that pops it."""
     group = PopGroup(t, t.topic(queues=queues), t.group())
     for queue in range(queues if messages else 0):
@@ -170,7 +170,7 @@ def popping(t: Remoting, messages: int = 0, *, queues: int = 1) -> PopGroup:
     return group
 
 
-def one_popped(t: Remoting, **more: Any) -> tuple[PopGroup, str]:
+def one_popped(t: RemotingContext, **more: Any) -> tuple[PopGroup, str]:
     """Create a topic with one message and a group that has popped it; returns group and receipt handle.
 
     `more`: see `Remoting.pop`.
@@ -179,7 +179,7 @@ def one_popped(t: Remoting, **more: Any) -> tuple[PopGroup, str]:
     return group, handle
 
 
-def all_popped(t: Remoting, messages: int, **more: Any) -> tuple[PopGroup, list[str]]:
+def all_popped(t: RemotingContext, messages: int, **more: Any) -> tuple[PopGroup, list[str]]:
     """Create a topic with messages and a group that has popped all of them; returns group and receipt handles.
 
     `more`: see `Remoting.pop`.
@@ -193,34 +193,34 @@ def bodies(messages: list[ReceivedMessage]) -> list[str]:
     return [message.body.decode() for message in messages]
 
 
-def see_refused_places(
-    group: PopGroup, ask: Callable[[PopGroup, int], Answer], queues: Mapping[int, int], unknown_group: int
+def note_refused_places(
+    group: PopGroup, request: Callable[[PopGroup, int], Response], queues: Mapping[int, int], unknown_group: int
 ) -> None:
     """Note the responses to a request about a group and queue for invalid arguments; `queues`: codes by queue number.
 
     `unknown_group`: expected code for a group that the broker has never seen.
     """
     t = group.t
-    t.see("unknown topic", ask(group.at(t.new()), -1), 17)
+    t.note("unknown topic", request(group.at(t.new()), -1), 17)
     for queue, code in queues.items():
-        t.see(f"queue {queue}", ask(group, queue), code)
-    t.see("illegal group", ask(group.among("bad!"), -1), 26)
-    t.see("unknown group", ask(group.among(t.new("group")), -1), unknown_group)
-    t.see("write only", ask(group.at(t.topic(queues=1, perm=2)), -1), 16)
-    t.see("disabled group", ask(group.among(t.group(consumeEnable=False)), -1), 16)
+        t.note(f"queue {queue}", request(group, queue), code)
+    t.note("illegal group", request(group.with_group("bad!"), -1), 26)
+    t.note("unknown group", request(group.with_group(t.new("group")), -1), unknown_group)
+    t.note("write only", request(group.at(t.topic(queues=1, perm=2)), -1), 16)
+    t.note("disabled group", request(group.with_group(t.group(consumeEnable=False)), -1), 16)
 
 
-def see_without(t: Remoting, code: int, ext: Mapping[str, object]) -> None:
+def note_without(t: RemotingContext, code: int, ext: Mapping[str, object]) -> None:
     """Note the response to a request that lacks one of its fields, for each field."""
     for name in ext:
-        t.see(f"no {name}", t.ask(code, {key: value for key, value in ext.items() if key != name}))
+        t.note(f"no {name}", t.request(code, {key: value for key, value in ext.items() if key != name}))
 
 
-def records_since(t: Remoting, topic: str, queue: int, offset: int, mark: str) -> list[ReceivedMessage]:
+def records_since(t: RemotingContext, topic: str, queue: int, offset: int, mark: str) -> list[ReceivedMessage]:
     """Return a queue's messages from an offset on whose body contains `mark`, which excludes those of other cases."""
     found = []
     while offset < (end := t.max_offset(topic, queue)):
-        messages = t.pull(topic, ONLOOKER, queue, offset, max_messages=PULL_MAX).messages
+        messages = t.pull(topic, READER_GROUP, queue, offset, max_messages=PULL_MAX).messages
         found += [each for each in messages if mark.encode() in each.body]
         offset = messages[-1].queue_offset + 1 if messages else end
     return found

@@ -5,30 +5,36 @@ from typing import Unpack
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient
 
-from ..clients.remoting_response import Answer
+from ..clients.remoting_response import Response
 from ..clients.remoting_sends import Parts, batch_request, send_back_request
 from ..clients.send_fields import SendFields
-from ..context.remoting import Remoting
+from ..context.remoting import RemotingContext
 
 
-def send_batch(t: Remoting, topic: str, parts: Parts | bytes, **more: Unpack[SendFields]) -> Answer:
+def send_batch(t: RemotingContext, topic: str, parts: Parts | bytes, **more: Unpack[SendFields]) -> Response:
     """Send a batch as SDKs do: without an id of its own, and with `batch=true`."""
-    return t.ask(*batch_request(topic, parts, born_ms=t.now_ms(), new_id=t.message_id, **more))
+    return t.request(*batch_request(topic, parts, born_ms=t.now_ms(), new_id=t.message_id, **more))
 
 
 def back(
-    t: Remoting, group: str, place: object, level: object = 0, *, to: RemotingClient | None = None, **fields: object
-) -> Answer:
+    t: RemotingContext,
+    group: str,
+    place: object,
+    level: object = 0,
+    *,
+    to: RemotingClient | None = None,
+    **fields: object,
+) -> Response:
     """Send back the message at a log offset, with a delay level."""
-    return t.ask(*send_back_request(group, place, level, **fields), to=to)
+    return t.request(*send_back_request(group, place, level, **fields), to=to)
 
 
-def waiting_by_level(t: Remoting, level: int, begin: int, real_topic: str) -> list[ReceivedMessage]:
+def delayed_messages(t: RemotingContext, level: int, begin: int, real_topic: str) -> list[ReceivedMessage]:
     """Return the messages delayed by a level for a topic, from an offset of the level's queue, once there are any."""
 
     def look() -> list[ReceivedMessage]:
-        answer = t.pull(SCHEDULE_TOPIC, t.group(name="cases-schedule"), level - 1, begin)
-        found = answer.messages if answer.code == 0 else []
+        response = t.pull(SCHEDULE_TOPIC, t.group(name="cases-schedule"), level - 1, begin)
+        found = response.messages if response.code == 0 else []
         return [each for each in found if each.properties.get("REAL_TOPIC") == real_topic]
 
     return t.until(look, 5)

@@ -5,7 +5,7 @@ The cases of one key do not notice the other keys of its set.
 
 from collections.abc import Mapping
 
-STRICT: Mapping[str, str] = {
+NO_AUTO_CREATE: Mapping[str, str] = {
     "autoCreateTopicEnable": "false",
     "autoCreateSubscriptionGroup": "false",
     "configBlackList": "defaultQueryMaxNum;slaveTimeout",
@@ -43,14 +43,14 @@ ODD: Mapping[str, str] = {
 """Another broker that deviates from many defaults."""
 
 _AUTH, _PROXY = "org.apache.rocketmq.auth", "org.apache.rocketmq.proxy.auth"
-KEEPING: Mapping[str, str] = {
+ACL_STORED_ONLY: Mapping[str, str] = {
     "authenticationMetadataProvider": f"{_AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
     "authorizationMetadataProvider": f"{_AUTH}.authorization.provider.LocalAuthorizationMetadataProvider",
 }
 """A broker that stores users and permissions but checks neither."""
 
-GUARDED: Mapping[str, str] = {
-    **KEEPING,
+ACL_ENFORCED: Mapping[str, str] = {
+    **ACL_STORED_ONLY,
     "authenticationEnabled": "true",
     "authenticationWhitelist": "31, 30",
     "authorizationEnabled": "true",
@@ -65,8 +65,8 @@ GUARDED: Mapping[str, str] = {
 }
 """A broker and a proxy that authenticate and authorize every request."""
 
-REMEMBERING: Mapping[str, str] = {
-    **GUARDED,
+ACL_CACHED: Mapping[str, str] = {
+    **ACL_ENFORCED,
     "authenticationStrategy": f"{_AUTH}.authentication.strategy.StatefulAuthenticationStrategy",
     "authorizationStrategy": f"{_AUTH}.authorization.strategy.StatefulAuthorizationStrategy",
     "statefulAuthenticationCacheExpiredSecond": "3",

@@ -6,9 +6,9 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.json_text import dumps
-from ..clients.remoting_response import Answer
+from ..clients.remoting_response import Response
 from ..clients.remoting_topics import topic_fields
-from ..context.case_context import World
+from ..context.case_context import CaseContext
 
 Part = Mapping[str, object]
 
@@ -28,7 +28,7 @@ def part(queue: int, broker: str, logic: int = 0, *, gen: int = 0, start: int = 
 
 
 def make_static(
-    t: World,
+    t: CaseContext,
     topic: str,
     parts: Mapping[int, Sequence[Part]],
     *,
@@ -38,7 +38,7 @@ def make_static(
     scope: str = "__global__",
     broker: str | None = None,
     to: RemotingClient | None = None,
-) -> Answer:
+) -> Response:
     """Request a topic with these logical queues from a broker, by default the first one."""
     ext = {**topic_fields(topic, queues=queues), "force": force}
     body = {
@@ -51,17 +51,17 @@ def make_static(
         "currIdMap": {},
         "hostedQueues": {str(number): list(each) for number, each in parts.items()},
     }
-    return t.ask(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, ext, dumps(body), to=to)
+    return t.request(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, ext, dumps(body), to=to)
 
 
-def static_topic(t: World, parts: Mapping[int, Sequence[Part]], *, queues: int = 4) -> str:
+def static_topic(t: CaseContext, parts: Mapping[int, Sequence[Part]], *, queues: int = 4) -> str:
     """Create a topic with these logical queues on the first broker."""
     topic = t.new()
-    answer = make_static(t, topic, parts, queues=queues)
-    t.require(answer.code == 0, f"the topic was not made: {answer}")
+    response = make_static(t, topic, parts, queues=queues)
+    t.require(response.code == 0, f"the topic was not made: {response}")
     return topic
 
 
-def crossed(t: World) -> str:
+def crossed(t: CaseContext) -> str:
     """Create a topic with two logical queues: 0 is queue 1 of the broker, 1 is queue 0."""
     return static_topic(t, {0: [part(1, t.broker_name)], 1: [part(0, t.broker_name)]}, queues=2)

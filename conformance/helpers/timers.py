@@ -6,26 +6,26 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..clients.remoting_response import Answer
-from ..context.remoting import Remoting
+from ..clients.remoting_response import Response
+from ..context.remoting import RemotingContext
 
 DAY_MS = 86_400_000
 
 
-def handle_of(answer: Answer) -> list[str]:
+def handle_of(response: Response) -> list[str]:
     """Return the parts of the recall handle in a response, or an empty list if there is none."""
-    text = answer.fields.get("recallHandle")
+    text = response.fields.get("recallHandle")
     return [] if text is None else urlsafe_b64decode(text).decode().split(" ")
 
 
-def timed(t: Remoting, topic: str, ms: int, body: str = "timed") -> Answer:
+def timed(t: RemotingContext, topic: str, ms: int, body: str = "timed") -> Response:
     """Send a timed message."""
     return t.send(topic, body, properties={"TIMER_DELAY_MS": str(ms)})
 
 
-def recall(t: Remoting, topic: str | None, handle: str | None) -> Answer:
+def recall(t: RemotingContext, topic: str | None, handle: str | None) -> Response:
     """Recall a message by its handle."""
-    return t.ask(RequestCode.RECALL_MESSAGE, {"producerGroup": "PG", "topic": topic, "recallHandle": handle})
+    return t.request(RequestCode.RECALL_MESSAGE, {"producerGroup": "PG", "topic": topic, "recallHandle": handle})
 
 
 def handle(*parts: object) -> str:
@@ -33,8 +33,8 @@ def handle(*parts: object) -> str:
     return urlsafe_b64encode(" ".join(map(str, parts)).encode()).decode()
 
 
-def due_after(t: Remoting, level: int, place: int, waiting: ReceivedMessage) -> int:
+def delay_in_queue(t: RemotingContext, level: int, place: int, waiting: ReceivedMessage) -> int:
     """Return the ms from a message's store time to its due time, by its consume queue unit in the level's queue."""
     unit = {"topic": SCHEDULE_TOPIC, "queueId": level - 1, "index": place, "count": 1}
-    [entry] = t.ask(RequestCode.QUERY_CONSUME_QUEUE, unit).json["queueData"]
+    [entry] = t.request(RequestCode.QUERY_CONSUME_QUEUE, unit).json["queueData"]
     return int(entry["tagsCode"]) - waiting.store_timestamp

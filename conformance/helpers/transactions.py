@@ -10,16 +10,16 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ..clients.pending import Pending
-from ..clients.remoting_response import Answer
+from ..clients.remoting_response import Response
 from ..clients.remoting_sends import end_fields, send_request
 from ..clients.send_fields import SendFields
-from ..context.remoting import Remoting
+from ..context.remoting import RemotingContext
 
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
 """Values of commitOrRollback."""
 PREPARED = 4
 """The sysFlag of a half message."""
-QUICK: Mapping[str, str] = {
+FAST_CHECKS: Mapping[str, str] = {
     "transactionCheckInterval": "3000",
     "transactionTimeOut": "1000",
     "transactionOpBatchInterval": "100",
@@ -28,9 +28,9 @@ QUICK: Mapping[str, str] = {
 
 Op messages are written quickly: a half message scanned before its op message is checked although it has ended.
 """
-TWO_CHECKS: Mapping[str, str] = {**QUICK, "transactionCheckMax": "2"}
+TWO_CHECKS: Mapping[str, str] = {**FAST_CHECKS, "transactionCheckMax": "2"}
 """QUICK, with at most two transaction checks per half message."""
-OFTEN: Mapping[str, str] = {"transactionCheckInterval": "1000", "transactionOpBatchInterval": "100"}
+FREQUENT_SCANS: Mapping[str, str] = {"transactionCheckInterval": "1000", "transactionOpBatchInterval": "100"}
 """The broker scans half messages every second, and checks those older than upstream's default of 6 s."""
 
 
@@ -38,7 +38,7 @@ OFTEN: Mapping[str, str] = {"transactionCheckInterval": "1000", "transactionOpBa
 class Producers:
     """A producer group that sends half messages to a topic: the world's calls bound to these two."""
 
-    t: Remoting
+    t: RemotingContext
     topic: str
     name: str
 
@@ -48,7 +48,7 @@ class Producers:
         self.t.heartbeat(client or self.t.new("client"), producers=(self.name,), to=connection)
         return connection
 
-    def half(self, body: str = "half", *, to: RemotingClient | None = None, **more: Unpack[SendFields]) -> Answer:
+    def half(self, body: str = "half", *, to: RemotingClient | None = None, **more: Unpack[SendFields]) -> Response:
         """Send a half message; `more`: see `Remoting.send`."""
         return self.t.send(self.topic, body, to=to, **self._half_fields(more))
 
@@ -62,23 +62,23 @@ class Producers:
         own = {"TRAN_MSG": "true", "PGROUP": self.name, **(more.pop("properties", None) or {})}
         return {"producerGroup": self.name, "sysFlag": PREPARED, **more, "properties": own}
 
-    def end_fields(self, sent: Answer, value: int, **fields: object) -> dict[str, object]:
+    def end_fields(self, sent: Response, value: int, **fields: object) -> dict[str, object]:
         """Return the ext fields that end a half message, taken from its send response."""
         offset, message_id = sent["queueOffset"], sent["transactionId"]
         return end_fields(self.name, value, offset=offset, place=sent.place, message_id=message_id, **fields)
 
-    def end(self, sent: Answer, value: int, **fields: object) -> Answer:
+    def end(self, sent: Response, value: int, **fields: object) -> Response:
         """End a half message; `fields` replace those of `end_fields`."""
-        return self.t.ask(RequestCode.END_TRANSACTION, self.end_fields(sent, value, **fields))
+        return self.t.request(RequestCode.END_TRANSACTION, self.end_fields(sent, value, **fields))
 
-    def end_of_check(self, check: RemotingCommand, value: int) -> Answer:
+    def end_of_check(self, check: RemotingCommand, value: int) -> Response:
         """End a half message with the fields of its transaction check."""
         asked = check.ext_fields or {}
         own = ("topic", "tranStateTableOffset", "commitLogOffset", "msgId", "transactionId")
         end = {"producerGroup": self.name, "commitOrRollback": value, "fromTransactionCheck": True}
-        return self.t.ask(RequestCode.END_TRANSACTION, {**{name: asked[name] for name in own}, **end})
+        return self.t.request(RequestCode.END_TRANSACTION, {**{name: asked[name] for name in own}, **end})
 
-    def given_up(self, seconds: float = 40) -> list[ReceivedMessage]:
+    def discarded(self, seconds: float = 40) -> list[ReceivedMessage]:
         """Return the topic's half messages that are no longer checked, once there is one or after `seconds`."""
 
         def look() -> list[ReceivedMessage]:
@@ -88,12 +88,14 @@ class Producers:
         return self.t.until(look, seconds)
 
 
-def transacting(t: Remoting, *, queues: int = 1) -> Producers:
+def transacting(t: RemotingContext, *, queues: int = 1) -> Producers:
     """Create a topic, and a producer group that sends half messages to it."""
     return Producers(t, t.topic(queues=queues), t.new("producer group"))
 
 
-def checks(t: Remoting, connection: RemotingClient, count: int = 1, seconds: float = 20) -> list[RemotingCommand]:
+def checks(
+    t: RemotingContext, connection: RemotingClient, count: int = 1, seconds: float = 20
+) -> list[RemotingCommand]:
     """Return the transaction checks received on a connection since the last call, once `count` or after `seconds`."""
     found: list[RemotingCommand] = []
 
@@ -105,7 +107,7 @@ def checks(t: Remoting, connection: RemotingClient, count: int = 1, seconds: flo
     return found
 
 
-def times_asked(check: RemotingCommand) -> str:
+def check_number(check: RemotingCommand) -> str:
     """Return the number of a message's transaction check, as stated in the message."""
     [message] = decode_messages(check.body)
     return message.properties["TRANSACTION_CHECK_TIMES"]

@@ -1,7 +1,7 @@
 """Requests and behaviors of real brokers that the suite does not compare, each with its reason.
 
 `make pages` writes them as a table into docs/conformance.md, and a test compares that page with this module. The codes
-and their reasons are declared in `remoting/processors/unserved.py`.
+and their reasons are declared in `remoting/processors/not_compared.py`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-UNSERVED: Mapping[tuple[RequestCode, ...], str] = {
+UNSUPPORTED_CODES: Mapping[tuple[RequestCode, ...], str] = {
     codes_with(reason): reason.sentence for reason in (Reason.BETWEEN_SERVERS,)
 }
 """Request codes that upstream handles and the emulator rejects as unknown, with the reason of their declarations."""
 
-UNCOMPARED: Mapping[str, str] = {
+NOT_COMPARED: Mapping[str, str] = {
     "the proxy's port for remoting clients": "the emulator has no such port; remoting clients connect to the broker",
     "gRPC's channelz": "a debugging service of upstream's gRPC library; no SDK uses it",
     "order of a notification (40) and the response to the heartbeat that caused it": (
@@ -37,7 +37,7 @@ def rows() -> Iterator[str]:
     """Yield the lines of the Markdown table."""
     yield "| observation | reason |"
     yield "|---|---|"
-    for codes, reason in UNSERVED.items():
+    for codes, reason in UNSUPPORTED_CODES.items():
         yield f"| {', '.join(f'{code:d} {code.name}' for code in codes)} | {reason} |"
-    for what, reason in UNCOMPARED.items():
+    for what, reason in NOT_COMPARED.items():
         yield f"| {what} | {reason} |"

@@ -12,9 +12,9 @@ class Verdict(StrEnum):
     SAME = "same"
     DIFFERS = "differs"
     DELIBERATE = "deliberate"
-    """Differs, as explained in `explained.DELIBERATE`."""
+    """Differs, as explained in `known_differences.DELIBERATE`."""
     GAP = "known gap"
-    """Differs, as explained in `explained.GAPS`."""
+    """Differs, as explained in `known_differences.GAPS`."""
     STALE = "no longer differs"
     """Listed as a difference, but does not differ."""
     UNRECORDED = "unrecorded"
@@ -37,16 +37,16 @@ class Outcome:
     verdict: Verdict
     seconds: float
     notes: Notes = field(default_factory=list)
-    truth: Record | None = None
+    record: Record | None = None
     reference: Record | None = None
     """Record of the reference version, if the record of the target's own version differs from it."""
     reason: str = ""
     """Reason for deliberate, gap or not applicable; the error text; or the contradictions."""
-    earlier: tuple[str, ...] = ()
+    earlier_attempts: tuple[str, ...] = ()
     """Results of earlier attempts; each may have several lines."""
 
     @property
-    def otherwise(self) -> bool:
+    def differs_from_reference(self) -> bool:
         """True if the outcome matches the record of the target's version, which differs from the reference version."""
         return self.verdict is Verdict.SAME and self.reference is not None
 
@@ -56,13 +56,13 @@ class Outcome:
         return self.verdict in EXPECTED
 
 
-def judge(seen: Notes, truth: Record | None, *, deliberate: str | None, gap: str | None) -> tuple[Verdict, str]:
+def judge(seen: Notes, record: Record | None, *, deliberate: str | None, gap: str | None) -> tuple[Verdict, str]:
     """Return verdict and reason of a completed run. `deliberate` and `gap` are the texts of `explained`, if any."""
-    if truth is None:
+    if record is None:
         return Verdict.UNRECORDED, "no real broker was asked yet; record it with --record"
-    same = comparable(seen) == comparable(truth.notes)
+    same = comparable(seen) == comparable(record.notes)
     if deliberate is None and gap is None:
         return (Verdict.SAME, "") if same else (Verdict.DIFFERS, "")
     if same:
-        return Verdict.STALE, "listed as a difference in explained.py, but there is none: take it out"
+        return Verdict.STALE, "listed as a difference in known_differences.py, but there is none: take it out"
     return (Verdict.DELIBERATE, deliberate) if deliberate is not None else (Verdict.GAP, gap or "")

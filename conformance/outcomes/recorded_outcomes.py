@@ -18,7 +18,7 @@ Notes = list[tuple[str, Any]]
 """Observations of a case or scenario: label and value."""
 
 
-class TruthError(Exception):
+class RecordedOutcomesError(Exception):
     """A file of recorded outcomes cannot be read; the text says which."""
 
 
@@ -31,7 +31,7 @@ class Record:
     notes: Notes
 
 
-class Truth:
+class RecordedOutcomes:
     """The recorded outcomes of all versions; files are read on first use."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
@@ -42,7 +42,7 @@ class Truth:
         """All versions that have records."""
         return sorted(each.name for each in self._folder.iterdir() if each.is_dir())
 
-    def of(self, version: str, noun: str, name: str) -> Record | None:
+    def record_of(self, version: str, noun: str, name: str) -> Record | None:
         """Return the record of a version, or the reference version's if the outcome is the same."""
         for each in dict.fromkeys((version, REFERENCE_VERSION)):
             found = self._file(each, noun).get(name)
@@ -53,7 +53,7 @@ class Truth:
     def reference(self, record: Record | None, noun: str, name: str) -> Record | None:
         """Return the reference version's record if `record` belongs to another version, else None."""
         other = record is not None and record.version != REFERENCE_VERSION
-        return self.of(REFERENCE_VERSION, noun, name) if other else None
+        return self.record_of(REFERENCE_VERSION, noun, name) if other else None
 
     def nouns(self, version: str) -> list[str]:
         """The files of a version: nouns of cases, and those of scenarios prefixed with their folder."""
@@ -64,7 +64,7 @@ class Truth:
         """The names of the records in one file."""
         return list(self._file(version, noun))
 
-    def put(self, version: str, noun: str, records: Mapping[str, Notes | None], date: str) -> list[str]:
+    def store(self, version: str, noun: str, records: Mapping[str, Notes | None], date: str) -> list[str]:
         """Write the notes of a run; None deletes a record. Returns the names whose record has changed."""
         self._files.clear()  # another run may have written the files since
         table = dict(self._file(version, noun))
@@ -94,7 +94,7 @@ class Truth:
             try:
                 self._files[key] = json.loads(path.read_text()) if path.is_file() else {}
             except ValueError as error:
-                raise TruthError(f"{path} is no JSON: {error}") from error
+                raise RecordedOutcomesError(f"{path} is no JSON: {error}") from error
         return self._files[key]
 
     def _write(self, version: str, noun: str, table: dict[str, Any]) -> None:

@@ -16,8 +16,8 @@ from ..case import Case, cases_of
 from ..deployment.target import REFERENCE_VERSION
 from ..discovery import modules_of, noun_of
 from ..outcomes.known_differences import DELIBERATE, GAPS
-from ..outcomes.recorded_outcomes import Truth
-from ..scenario import TRUTH_FOLDER, Scenario, scenarios_of
+from ..outcomes.recorded_outcomes import RecordedOutcomes
+from ..scenario import RECORDS_FOLDER, Scenario, scenarios_of
 from . import version_page
 
 NAME = "behavior.md"
@@ -73,7 +73,7 @@ _EITHER = ("behaviour", "emulator")
 _ENDINGS = ("ing", "ed", "s")
 
 
-def index(truth: Truth, *, site: bool = False) -> str:
+def index(records: RecordedOutcomes, *, site: bool = False) -> str:
     """Render the index: the rooms of cases with their nouns, the scenarios, other versions. Raises CaseError.
 
     Nouns link to their sources, on the site to the pages of `pages`.
@@ -84,40 +84,40 @@ def index(truth: Truth, *, site: bool = False) -> str:
     for room, modules in _rooms().items():
         rows = [_index_row(module, room, len(cases_of(module)), site) for module in modules]
         parts.append(f"## {room}\n\n{_about_room(room)}\n\n" + _index_table("cases", rows))
-    rows = [_index_row(module, TRUTH_FOLDER, len(scenarios_of(module)), site) for module in modules_of(scenarios)]
+    rows = [_index_row(module, RECORDS_FOLDER, len(scenarios_of(module)), site) for module in modules_of(scenarios)]
     parts.append("## Scenarios\n\n" + _index_table("scenarios", rows))
-    parts.append(VERSIONS_HEAD.format(reference=REFERENCE_VERSION) + "\n".join(_version_rows(truth, site)) + "\n")
+    parts.append(VERSIONS_HEAD.format(reference=REFERENCE_VERSION) + "\n".join(_version_rows(records, site)) + "\n")
     return "\n".join(parts)
 
 
-def pages(truth: Truth, tests: Sequence[str]) -> dict[str, str]:
+def pages(records: RecordedOutcomes, tests: Sequence[str]) -> dict[str, str]:
     """Render the full lists by file name inside FOLDER. Raises CaseError.
 
     `tests`: paths of all test files, relative to the folder that contains docs/.
     """
     found = {}
     for room, modules in _rooms().items():
-        sections = [_cases(module, truth, tests) for module in modules]
+        sections = [_cases(module, records, tests) for module in modules]
         found[f"{room}.md"] = "\n".join((f"# Behaviors: {room}\n", f"{_about_room(room)}\n", _head("../"), *sections))
-    sections = [_stories(module, truth, tests) for module in modules_of(scenarios)]
-    found[f"{TRUTH_FOLDER}.md"] = "\n".join(("# Behaviors: scenarios\n", _head("../"), *sections))
+    sections = [_stories(module, records, tests) for module in modules_of(scenarios)]
+    found[f"{RECORDS_FOLDER}.md"] = "\n".join(("# Behaviors: scenarios\n", _head("../"), *sections))
     return found
 
 
-def whole(truth: Truth) -> str:
+def whole(records: RecordedOutcomes) -> str:
     """Render all lists as one page, without links to sources. Raises CaseError."""
     parts = ["# Behaviors compared with a real broker\n", f"{_counts()}\n", _head("")]
     for modules in _rooms().values():
-        parts += [_cases(module, truth, (), links=False) for module in modules]
-    parts += [_stories(module, truth, (), links=False) for module in modules_of(scenarios)]
+        parts += [_cases(module, records, (), links=False) for module in modules]
+    parts += [_stories(module, records, (), links=False) for module in modules_of(scenarios)]
     return "\n".join(parts)
 
 
-def lists(truth: Truth) -> dict[str, str]:
+def lists(records: RecordedOutcomes) -> dict[str, str]:
     """Render the files that a run writes beside its report, by name and without links. Raises CaseError."""
-    texts = {NAME: whole(truth)}
-    for version in version_page.versions(truth):
-        texts[version_page.file_name(version)] = version_page.page(version, truth)
+    texts = {NAME: whole(records)}
+    for version in version_page.versions(records):
+        texts[version_page.file_name(version)] = version_page.page(version, records)
     return {name: _LINK.sub(r"\1", text) for name, text in texts.items()}
 
 
@@ -137,7 +137,7 @@ def _counts() -> str:
 
 def _head(up: str) -> str:
     """Return the text above a full list; `up` is the path from its folder to docs/."""
-    versions = version_page.versions(Truth())
+    versions = version_page.versions(RecordedOutcomes())
     links = " and ".join(f"[{name}]({up}{name})" for name in map(version_page.file_name, versions))
     differences = links or "no other version is recorded"
     return LIST_HEAD.format(differences=differences, reference=REFERENCE_VERSION).replace(
@@ -160,9 +160,9 @@ def _index_table(what: str, rows: Iterable[str]) -> str:
     return "\n".join((f"| noun | content | {what} |\n|---|---|---:|", *rows, ""))
 
 
-def _version_rows(truth: Truth, site: bool) -> Iterator[str]:
-    for version in version_page.versions(truth):
-        of_cases, of_scenarios = version_page.counts(version, truth)
+def _version_rows(records: RecordedOutcomes, site: bool) -> Iterator[str]:
+    for version in version_page.versions(records):
+        of_cases, of_scenarios = version_page.counts(version, records)
         shown = f"[{version}]({version_page.file_name(version)})" if site else version
         yield f"| {shown} | {of_cases} | {of_scenarios} |"
 
@@ -178,13 +178,13 @@ def _about(module: ModuleType) -> str:
     return _escaped(f"{first}." if dot else first)
 
 
-def _cases(module: ModuleType, truth: Truth, tests: Sequence[str], *, links: bool = True) -> str:
-    rows = [_row(case, [_note(case.id)], _seen(truth, case.noun, {case.name: ""})) for case in cases_of(module)]
+def _cases(module: ModuleType, records: RecordedOutcomes, tests: Sequence[str], *, links: bool = True) -> str:
+    rows = [_row(case, [_note(case.id)], _seen(records, case.noun, {case.name: ""})) for case in cases_of(module)]
     return _section(noun_of(module), module, rows, tests, links)
 
 
-def _stories(module: ModuleType, truth: Truth, tests: Sequence[str], *, links: bool = True) -> str:
-    rows = [_row_of_scenario(each, truth) for each in scenarios_of(module)]
+def _stories(module: ModuleType, records: RecordedOutcomes, tests: Sequence[str], *, links: bool = True) -> str:
+    rows = [_row_of_scenario(each, records) for each in scenarios_of(module)]
     title = noun_of(module) if links else f"scenarios of {noun_of(module)}"
     return _section(title, module, rows, tests, links)
 
@@ -211,19 +211,19 @@ def _stem(word: str) -> str:
     return next((word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)), word)
 
 
-def _row_of_scenario(each: Scenario, truth: Truth) -> str:
-    file = f"{TRUTH_FOLDER}/{each.noun}"
-    names = {name for version in truth.versions() for name in truth.names(version, file)}
+def _row_of_scenario(each: Scenario, records: RecordedOutcomes) -> str:
+    file = f"{RECORDS_FOLDER}/{each.noun}"
+    names = {name for version in records.versions() for name in records.names(version, file)}
     sdks = {name: name.partition("@")[2] for name in sorted(names) if name.partition("@")[0] == each.name}
     notes = [_note(each.id), *(_note(each.id_with(sdk), sdk) for sdk in sdks.values())]
     notes += [f"Without {sdk}: {_escaped(reason)}." for sdk, reason in each.mark.without.items()]
-    return _row(each, notes, _seen(truth, file, sdks))
+    return _row(each, notes, _seen(records, file, sdks))
 
 
 def _row(each: Case | Scenario, notes: Iterable[str], seen: str) -> str:
     settings = ", ".join(f"`{key}={value}`" for key, value in each.mark.settings.items())
     behavior = " ".join(filter(None, (_escaped(each.sentence), settings and f"({settings})", *notes)))
-    name = f"{TRUTH_FOLDER}.{each.id}" if isinstance(each, Scenario) else each.id
+    name = f"{RECORDS_FOLDER}.{each.id}" if isinstance(each, Scenario) else each.id
     return f"| {behavior} | `{name}` | {each.mark.protocol or _BOTH} | {_escaped(each.mark.source)} | {seen} |"
 
 
@@ -236,13 +236,13 @@ def _note(outcome_id: str, sdk: str = "") -> str:
     return f"**Not implemented yet**{who}: {_escaped(gap)}." if gap else ""
 
 
-def _seen(truth: Truth, file: str, names: Mapping[str, str]) -> str:
+def _seen(records: RecordedOutcomes, file: str, names: Mapping[str, str]) -> str:
     """Versions and days of records. `names`: names of the records, with their SDKs."""
     parts = []
-    for version in sorted(truth.versions(), key=lambda each: (each != REFERENCE_VERSION, each)):
+    for version in sorted(records.versions(), key=lambda each: (each != REFERENCE_VERSION, each)):
         days: dict[str, list[str]] = {}
         for name, sdk in names.items():
-            record = truth.of(version, file, name)
+            record = records.record_of(version, file, name)
             if record is not None and record.version == version:
                 days.setdefault(record.date, []).append(sdk)
         said = version if version == REFERENCE_VERSION else f"{version} *differs*"

@@ -13,8 +13,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from ..deployment.target import REFERENCE_VERSION
-from ..outcomes.recorded_outcomes import Notes, Truth, comparable
-from ..scenario import TRUTH_FOLDER
+from ..outcomes.recorded_outcomes import Notes, RecordedOutcomes, comparable
+from ..scenario import RECORDS_FOLDER
 
 HEAD = """\
 # Differences between RocketMQ {reference} and {version}
@@ -55,9 +55,9 @@ class Change:
         return next((part for part in reversed(self.path) if not part.isdigit()), "")
 
 
-def versions(truth: Truth) -> list[str]:
+def versions(records: RecordedOutcomes) -> list[str]:
     """All versions that have a page."""
-    return [version for version in truth.versions() if version != REFERENCE_VERSION]
+    return [version for version in records.versions() if version != REFERENCE_VERSION]
 
 
 def file_name(version: str) -> str:
@@ -65,33 +65,33 @@ def file_name(version: str) -> str:
     return f"differences-{version}.md"
 
 
-def counts(version: str, truth: Truth) -> tuple[int, int]:
+def counts(version: str, records: RecordedOutcomes) -> tuple[int, int]:
     """Count the cases, and the pairs of scenario and SDK, in which a version differs from the reference version."""
-    names = {noun: len(truth.names(version, noun)) for noun in truth.nouns(version)}
-    of_scenarios = sum(count for noun, count in names.items() if noun.startswith(TRUTH_FOLDER))
+    names = {noun: len(records.names(version, noun)) for noun in records.nouns(version)}
+    of_scenarios = sum(count for noun, count in names.items() if noun.startswith(RECORDS_FOLDER))
     return sum(names.values()) - of_scenarios, of_scenarios
 
 
-def page(version: str, truth: Truth) -> str:
+def page(version: str, records: RecordedOutcomes) -> str:
     """Render the whole page of a version."""
     cases: dict[str, dict[str, list[Change]]] = {}
-    for noun in sorted(truth.nouns(version), key=lambda noun: (noun.startswith(TRUTH_FOLDER), noun)):
-        cases[noun] = {name: list(changes_of(version, truth, noun, name)) for name in truth.names(version, noun)}
+    for noun in sorted(records.nouns(version), key=lambda noun: (noun.startswith(RECORDS_FOLDER), noun)):
+        cases[noun] = {name: list(changes_of(version, records, noun, name)) for name in records.names(version, noun)}
     parts = [
         HEAD.format(version=version, reference=REFERENCE_VERSION),
-        _count(*counts(version, truth)),
+        _count(*counts(version, records)),
         *_often(version, cases),
     ]
     for noun, table in cases.items():
         of_scenarios = f"scenarios of {noun.partition('/')[2]}"
-        heading = of_scenarios if noun.startswith(TRUTH_FOLDER) else noun
+        heading = of_scenarios if noun.startswith(RECORDS_FOLDER) else noun
         parts.append(f"## {heading}\n\n" + "\n".join(_table(version, table)) + "\n")
     return "\n".join(parts)
 
 
-def changes_of(version: str, truth: Truth, noun: str, name: str) -> Iterator[Change]:
+def changes_of(version: str, records: RecordedOutcomes, noun: str, name: str) -> Iterator[Change]:
     """Yield the changes of a version in one case."""
-    here, there = truth.of(REFERENCE_VERSION, noun, name), truth.of(version, noun, name)
+    here, there = records.record_of(REFERENCE_VERSION, noun, name), records.record_of(version, noun, name)
     yield from changes([] if here is None else here.notes, [] if there is None else there.notes)
 
 

@@ -3,13 +3,13 @@
     {"format": 2, "product": "rocketmq-testkit 0.1.0", "command": "rocketmq-conformance run", "date": "2026-01-31",
      "seconds": 12.3, "problem": "",
      "targets": [{"name": "emulator", "about": "...", "version": "5.3.3", "likely_causes": []}],
-     "entries": {"send.a_message_is_stored":
+     "entries": {"send.a_send_returns_the_message_id_and_queue_offset":
                      {"noun": "send", "sentence": "...", "source": "...", "protocol": "remoting"}},
      "outcomes": [{"id": "...", "target": "emulator", "verdict": "same", "expected": true, "seconds": 0.1, "reason": "",
-                   "seen": [["label", value]], "truth": {"version": "5.3.3", "date": "...", "seen": [...]}}]}
+                   "seen": [["label", value]], "recorded": {"version": "5.3.3", "date": "...", "seen": [...]}}]}
 
-`earlier` (optional) contains the results of earlier attempts. `seen` is present in the outcome and in `truth` only in
-three cases: they differ, nothing is recorded, or the record of the target's version differs from the reference
+`earlier` (optional) contains the results of earlier attempts. `seen` is present in the outcome and in `recorded` only
+in three cases: they differ, nothing is recorded, or the record of the target's version differs from the reference
 version's. In the last case `reference` is the reference version's record.
 """
 
@@ -93,16 +93,16 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 3),
         "reason": outcome.reason,
     }
-    if outcome.earlier:
-        shown["earlier"] = list(outcome.earlier)
+    if outcome.earlier_attempts:
+        shown["earlier"] = list(outcome.earlier_attempts)
     seen = comparable(outcome.notes)
-    if outcome.truth is not None:
-        shown["truth"] = {"version": outcome.truth.version, "date": outcome.truth.date}
+    if outcome.record is not None:
+        shown["recorded"] = {"version": outcome.record.version, "date": outcome.record.date}
         if outcome.reference is not None:
             known = outcome.reference
             shown["reference"] = {"version": known.version, "date": known.date, "seen": comparable(known.notes)}
-        if seen != comparable(outcome.truth.notes) or outcome.reference is not None:
-            shown["truth"]["seen"] = comparable(outcome.truth.notes)
+        if seen != comparable(outcome.record.notes) or outcome.reference is not None:
+            shown["recorded"]["seen"] = comparable(outcome.record.notes)
             shown["seen"] = seen
     elif seen:
         shown["seen"] = seen

@@ -218,7 +218,7 @@ def _anchor(outcome: dict[str, Any]) -> str:
 def _details(content: Document) -> Iterator[_Detail]:
     shown = [each for each in content["outcomes"] if _has_detail(each)]
     for each in sorted(shown, key=lambda outcome: (outcome["expected"], outcome["id"])):
-        known = each.get("reference") if each["expected"] and "reference" in each else each.get("truth")
+        known = each.get("reference") if each["expected"] and "reference" in each else each.get("recorded")
         pairs = None
         if "seen" in each:
             recorded = [] if known is None else known["seen"]

@@ -75,8 +75,8 @@ class Terminal:
             )
             if outcome.reason:
                 self._print(f"    {outcome.reason}")
-            if outcome.truth is not None and outcome.verdict is Verdict.DIFFERS:
-                for line in differences(outcome.truth.notes, outcome.notes):
+            if outcome.record is not None and outcome.verdict is Verdict.DIFFERS:
+                for line in differences(outcome.record.notes, outcome.notes):
                     self._print(f"    {line}")
         if self._live is not None:
             self._live.advance(outcome.id)
@@ -90,13 +90,13 @@ class Terminal:
             verdicts = Counter(each.verdict for each in run.outcomes if each.target == name)
             counts = ", ".join(f"{verdicts[verdict]} {verdict.value}" for verdict in Verdict if verdicts[verdict])
             self._print(f"{name}: {counts or 'no outcomes'}")
-            for each in (each for each in run.outcomes if each.target == name and each.earlier):
+            for each in (each for each in run.outcomes if each.target == name and each.earlier_attempts):
                 self._print(f"  {each.id}: {each.verdict.value} {each.reason}; earlier attempts:")
-                for line in "\n".join(each.earlier).splitlines():
+                for line in "\n".join(each.earlier_attempts).splitlines():
                     self._print(f"    {line}")
             for line in run.likely_causes.get(name, []):
                 self._print(f"  the broker has {line}: the likely cause of the differences")
-            otherwise = [each.id for each in run.outcomes if each.target == name and each.otherwise]
+            otherwise = [each.id for each in run.outcomes if each.target == name and each.differs_from_reference]
             if otherwise:
                 self._print(f"  {len(otherwise)} of them as recorded for this version, unlike the reference version:")
                 for id_ in otherwise:

@@ -4,18 +4,18 @@ from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 
 from ..clients.remoting_topics import route_request, topic_request
 from ..scenario import scenario
-from ..sdk.scenario_context import Stage
+from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import text
 
 LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
 
 
-def _made(s: Stage) -> str:
+def _made(s: ScenarioContext) -> str:
     """Create a light queue that has a route."""
     world = s.world
     name = LMQ_PREFIX + world.new("light")
-    s.require(world.ask(*topic_request(name, queues=1)).code == 0, f"{name} was not made")
-    s.wait_until(lambda: world.ask(*route_request(name), to=world.namesrv).code == 0, "its route")
+    s.require(world.request(*topic_request(name, queues=1)).code == 0, f"{name} was not made")
+    s.wait_until(lambda: world.request(*route_request(name), to=world.namesrv).code == 0, "its route")
     return name
 
 
@@ -26,7 +26,7 @@ def _made(s: Stage) -> str:
     settings=LIGHT,
     without={"go-remoting": "its listener receives no messages of a light queue, with 5.3.3 as well"},
 )
-def a_light_queue_is_consumed(s: Stage) -> None:
+def an_lmq_consumer_receives_the_messages_dispatched_to_the_lmq(s: ScenarioContext) -> None:
     """A push consumer of a light queue receives the messages that name it, with their original topic and offset."""
     topic, name, group = s.topic(queues=1), _made(s), s.group()
     producer = s.producer(topic)
@@ -38,6 +38,6 @@ def a_light_queue_is_consumed(s: Stage) -> None:
     for number in range(2):
         producer.send(topic, f"later{number}", props=props)
     s.wait_for(2, consumer, stem="later")
-    s.settle(consumer)
+    s.wait_until_idle(consumer)
     given = [(text(message), message["topic"], message["offset"]) for message in consumer.messages]
-    s.see("given", sorted(given, key=str))
+    s.note("given", sorted(given, key=str))

@@ -42,13 +42,13 @@ def send_bulk(
     return sent
 
 
-def order_of(received: Sequence[Fields]) -> dict[str, list[int]] | str:
+def order_of_bulk(received: Sequence[Fields]) -> dict[str, list[int]] | str:
     """Return the `order` of messages that `send_bulk` sent to an ordered topic; not every SDK shows message groups."""
     numbers = [_number(message) for message in received]
     return order((f"group-{number % MESSAGE_GROUPS}", number) for number in numbers)
 
 
-def in_turn(shares: Sequence[Sequence[Fields]]) -> list[Fields]:
+def merged_by_time(shares: Sequence[Sequence[Fields]]) -> list[Fields]:
     """Merge the messages of several consumers by receipt time on their shared clock, ties by message number."""
     return sorted((message for share in shares for message in share), key=lambda each: (each["t"], _number(each)))
 

@@ -13,11 +13,11 @@ from rocketmq_testkit.remoting.client import Credentials, ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.json_text import dumps
-from ..context.case_context import Stopwatch, World
-from ..deployment.target import Place
+from ..context.case_context import CaseContext, Stopwatch
+from ..deployment.target import Deployment
 from ..drivers.build import Announce
 from ..drivers.process import Addresses, Driver, DriverError, DriverFailure, Fields, start
-from .sdk_clients import AWAIT_MS, CLOSE_SECONDS, PRIMING, Consumer, Producer, Style
+from .sdk_clients import AWAIT_MS, CLOSE_SECONDS, FILLER_BODY, Consumer, Producer, Style
 
 PATIENCE_SECONDS = 60.0
 """Default timeout for expected events; a loaded machine may need much of it."""
@@ -42,21 +42,21 @@ _UNSTABLE: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-class Crew:
+class DriverProcesses:
     """The driver processes of one SDK for one deployment, numbered from 0; a context manager that ends them."""
 
     def __init__(
         self,
         sdk: str,
-        place: Place,
+        deployment: Deployment,
         credentials: Credentials | None = None,
         *,
         announce: Announce | None = None,
     ) -> None:
         self.sdk = sdk
-        self.place = place
+        self.deployment = deployment
         self._announce = announce
-        access = place.access
+        access = deployment.access
         tls = access.tls
         self._addresses = Addresses(
             access.namesrv, access.endpoint, tls is not None, tls.ca if tls else None, credentials or access.credentials
@@ -97,7 +97,7 @@ class Crew:
         self._made.append((driver, name))
         return name
 
-    def tidy(self, *, broken: bool = False) -> None:
+    def clean_up(self, *, broken: bool = False) -> None:
         """Clean up after a scenario: end the processes, or only close the objects of processes worth keeping."""
         made, self._made = self._made, []
         for number, driver in list(self._processes.items()):
@@ -110,7 +110,7 @@ class Crew:
                     # already closed.
                     driver.post("close", on=name, bg=True)
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "DriverProcesses":
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -124,17 +124,17 @@ class Crew:
             self.end(number)
 
 
-class Stage:
+class ScenarioContext:
     """Context of a scenario: one deployment and one SDK. `token` makes the names of this run unique."""
 
-    def __init__(self, place: Place, crew: Crew, token: str) -> None:
-        self.place = place
-        self.sdk = crew.sdk
-        self._crew = crew
+    def __init__(self, deployment: Deployment, drivers: DriverProcesses, token: str) -> None:
+        self.deployment = deployment
+        self.sdk = drivers.sdk
+        self._drivers = drivers
         self._queues: dict[str, int] = {}
-        self.world = World(place, token)
+        self.world = CaseContext(deployment, token)
         """The deployment as seen through the remoting protocol, for administration and lookups."""
-        self.hello = crew.process().hello
+        self.hello = drivers.process().hello
 
     def close(self) -> None:
         """Close the connections; the crew owns the processes."""
@@ -142,9 +142,9 @@ class Stage:
 
     # --- notes
 
-    def see(self, label: str, value: Any) -> Any:
+    def note(self, label: str, value: Any) -> Any:
         """Note an observation and return it."""
-        self.world.see(label, value)
+        self.world.note(label, value)
         return value
 
     @property
@@ -161,9 +161,9 @@ class Stage:
             action()
         except DriverError as error:
             seen = {"kind": error.kind, "code": error.code}
-            self.see(label, {**seen, "text": stable(error.err)} if text else seen)
+            self.note(label, {**seen, "text": stable(error.err)} if text else seen)
             return True
-        self.see(label, "not refused")
+        self.note(label, "not refused")
         return False
 
     # --- the SDK
@@ -192,14 +192,14 @@ class Stage:
         return 5.0 if self.grpc else 0.0
 
     @property
-    def usual(self) -> Style:
+    def fastest_style(self) -> Style:
         """The style for scenarios in which the style does not matter: the one that starts and ends fastest."""
         return "simple" if "simple" in self.verbs else "concurrent"
 
     def process(self, number: int = 0) -> Driver:
         """Return a driver process, started on first use."""
-        driver = self._crew.process(number)
-        if self._crew.is_new(number) and driver.hello["language"] in _KEPT_LANGUAGES:
+        driver = self._drivers.process(number)
+        if self._drivers.is_new(number) and driver.hello["language"] in _KEPT_LANGUAGES:
             self._warm_up(driver)
         return driver
 
@@ -208,7 +208,7 @@ class Stage:
         # Without attributes: after the first topic that has some, a slave of 5.3.3 stops copying topics.
         topic = self._made_topic(self.world.new("warm-up"), None)
         for _ in range(_WARM_UPS_MAX):
-            name = self._crew.name(driver, "p")
+            name = self._drivers.name(driver, "p")
             with suppress(DriverError):
                 driver.call("producer", as_=name, topics=[topic], group=self.world.new("warm-up group"))
                 driver.call("send", on=name, topic=topic, body=b"hello")
@@ -217,18 +217,18 @@ class Stage:
     @contextmanager
     def signing(self, credentials: Credentials) -> Iterator[None]:
         """Within the block, use new processes that sign with these credentials; they end with the block."""
-        own = self._crew
-        with Crew(self.sdk, self.place, credentials) as crew:
-            self._crew = crew
+        own = self._drivers
+        with DriverProcesses(self.sdk, self.deployment, credentials) as drivers:
+            self._drivers = drivers
             try:
                 yield
             finally:
-                self._crew = own
+                self._drivers = own
 
     def producer(self, *topics: str, process: int = 0, group: str | None = None, **fields: Any) -> Producer:
         """Create a producer, of a new group unless one is named. Further `fields` are those of the verb."""
         driver = self.process(process)
-        name = self._crew.name(driver, "p")
+        name = self._drivers.name(driver, "p")
         group = group or self.world.new("producer group")
         driver.call("producer", as_=name, topics=list(topics), group=group, **fields)
         return Producer(driver, name, group)
@@ -243,26 +243,26 @@ class Stage:
         **fields: Any,
     ) -> Consumer:
         """Create a consumer of a topic, or of several with their expressions: tags, or `{"expr", "type"}`."""
-        style = style or self.usual
+        style = style or self.fastest_style
         table = {topics: "*"} if isinstance(topics, str) else topics
         sub = {topic: {"expr": it, "type": "TAG"} if isinstance(it, str) else it for topic, it in table.items()}
         driver = self.process(process)
-        name = self._crew.name(driver, "c")
+        name = self._drivers.name(driver, "c")
         if style == "simple":
             driver.call("simple", as_=name, group=group, sub=sub, **{"await_ms": AWAIT_MS, **fields})
-            self._until_known(group)
+            self._wait_until_consumer_known(group)
         elif style == "lite":
             driver.call("lite", as_=name, group=group, sub=sub, **{"from": "first", **fields})
         else:
             primed = not self.hello.get("from_first", True)
             if primed and style != "broadcast":
-                self._prime(sub, process)
+                self._fill_queues(sub, process)
             driver.call("push", as_=name, group=group, sub=sub, mode=style, **{"from": "first", **fields})
             if primed and style == "broadcast":
-                self._until_given(Consumer(driver, name, style), sub, process)
+                self._wait_until_receiving(Consumer(driver, name, style), sub, process)
         return Consumer(driver, name, style)
 
-    def _prime(self, topics: Iterable[str], process: int) -> None:
+    def _fill_queues(self, topics: Iterable[str], process: int) -> None:
         """Put a message into each empty queue, so that a new group starts at offset 0.
 
         Some SDKs start at the end of a queue. Such a group would miss messages sent between its requests for the
@@ -274,13 +274,13 @@ class Stage:
             for queue in range(self._queues.get(topic, 0)):
                 filled = partial(self._is_filled, topic, queue)
                 if not filled():
-                    producer.send(topic, PRIMING, queue=queue)
+                    producer.send(topic, FILLER_BODY, queue=queue)
                     self.wait_until(filled, f"the first message of {topic}")
 
     def _is_filled(self, topic: str, queue: int) -> bool:
-        return self.world.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"] != "0"
+        return self.world.request(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"] != "0"
 
-    def _until_given(self, consumer: Consumer, topics: Iterable[str], process: int) -> None:
+    def _wait_until_receiving(self, consumer: Consumer, topics: Iterable[str], process: int) -> None:
         """Send to each queue until a message arrives.
 
         A broadcasting client that starts at the end of a queue does not ask the broker for an offset.
@@ -291,11 +291,11 @@ class Stage:
         while lacking:
             self.require(time.monotonic() < end, f"{consumer.name} is given nothing of {sorted(lacking)}")
             for topic, queue in sorted(lacking):
-                producer.send(topic, PRIMING, queue=queue)
+                producer.send(topic, FILLER_BODY, queue=queue)
             time.sleep(_PRIMING_SECONDS)
             lacking -= {(each["topic"], each["queue"]) for each in consumer.driver.messages(consumer.name)}
 
-    def until_asked(self, producer: Producer, topic: str) -> None:
+    def wait_until_producer_known(self, producer: Producer, topic: str) -> None:
         """Wait until the broker knows a producer of a topic, so that transaction checks reach it.
 
         A remoting client sends its heartbeat once it has a broker, Go's client one to thirty seconds later. Send a
@@ -304,15 +304,15 @@ class Stage:
         asked = {"producerGroup": topic if self.grpc else producer.group}
 
         def known() -> bool:
-            return self.world.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, asked).code == 0
+            return self.world.request(RequestCode.GET_PRODUCER_CONNECTION_LIST, asked).code == 0
 
         self.wait_until(known, f"the broker knows {producer.name}")
 
-    def _until_known(self, group: str) -> None:
+    def _wait_until_consumer_known(self, group: str) -> None:
         """Give the proxy time to receive a consumer's settings, which not every SDK awaits before it receives."""
         end = time.monotonic() + _KNOWN_SECONDS
         asked = {"consumerGroup": group}
-        while self.world.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, asked).code != 0 and time.monotonic() < end:
+        while self.world.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, asked).code != 0 and time.monotonic() < end:
             time.sleep(_GLANCE_SECONDS)
 
     # --- topics and groups
@@ -325,7 +325,7 @@ class Stage:
         self.world.topic(name=name, kind=kind, queues=queues)
         self._queues[name] = queues
         end = time.monotonic() + ROUTE_SECONDS
-        while self.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": name}, to=self.world.namesrv).code != 0:
+        while self.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": name}, to=self.world.namesrv).code != 0:
             self.world.require(time.monotonic() < end, f"the name server did not hear of {name}")
             time.sleep(_GLANCE_SECONDS)
         return name
@@ -342,8 +342,8 @@ class Stage:
         group = self.group(orderly=style == "orderly")
         if style == "pop":
             mode = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 8}
-            answer = self.world.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))
-            self.world.require(answer.code == 0, f"{group} shall pop: {answer}")
+            response = self.world.request(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))
+            self.world.require(response.code == 0, f"{group} shall pop: {response}")
         return topic, group
 
     def stored(self, topic: str) -> list[ReceivedMessage]:
@@ -361,11 +361,11 @@ class Stage:
         seconds: float = PATIENCE_SECONDS,
         passing: float = 0.0,
     ) -> None:
-        """Wait until `look` returns true; arguments as for `comes`. Raises Contradiction after `seconds`."""
-        came = self.comes(look, consumers=consumers, seconds=seconds, passing=passing)
+        """Wait until `look` returns true; arguments as for `becomes_true`. Raises Contradiction after `seconds`."""
+        came = self.becomes_true(look, consumers=consumers, seconds=seconds, passing=passing)
         self.world.require(came, f"not within {seconds:g} s: {what}; {_state(consumers)}")
 
-    def comes(
+    def becomes_true(
         self,
         look: Callable[[], object],
         *,
@@ -382,14 +382,14 @@ class Stage:
         jump = time.monotonic() + _STEP_SECONDS
         while True:
             for consumer in consumers:
-                consumer.look()
+                consumer.collect()
             if look():
                 return True
             now = time.monotonic()
             if now >= end:
                 return False
-            if passing and self.place.jumps and now > jump:
-                self.place.pass_ms(round(passing * 1000))
+            if passing and self.deployment.has_virtual_time and now > jump:
+                self.deployment.advance_ms(round(passing * 1000))
                 jump = time.monotonic() + _STEP_SECONDS
             time.sleep(_GLANCE_SECONDS)
 
@@ -397,13 +397,13 @@ class Stage:
         """Wait until the consumers together have `count` messages whose body begins with `stem`; returns these."""
 
         def found() -> list[Fields]:
-            return [message for consumer in consumers for message in consumer.of(stem)]
+            return [message for consumer in consumers for message in consumer.with_prefix(stem)]
 
         what = f"{count} messages {stem}"
         self.wait_until(lambda: len(found()) >= count, what, consumers=consumers, **how)
         return found()
 
-    def settle(self, *consumers: Consumer) -> None:
+    def wait_until_idle(self, *consumers: Consumer) -> None:
         """Wait until the consumers have received nothing for one second; used to check that no more messages arrive."""
         seen = -1
         changed = time.monotonic()
@@ -436,24 +436,24 @@ class Stage:
             return
         for queue in range(self._queues[topic]):
             asked = {"topic": topic, "queueId": queue, "consumerGroup": group}
-            end = int(self.world.ask(RequestCode.GET_MAX_OFFSET, asked)["offset"])
+            end = int(self.world.request(RequestCode.GET_MAX_OFFSET, asked)["offset"])
             reached = partial(self._has_committed, asked, end)
             self.wait_until(reached, f"{group} commits {end} in queue {queue} of {topic}")
 
     def _has_committed(self, asked: Mapping[str, object], end: int) -> bool:
-        answer = self.world.ask(RequestCode.QUERY_CONSUMER_OFFSET, asked)
-        return end == 0 or (answer.code == 0 and int(answer["offset"]) >= end)
+        response = self.world.request(RequestCode.QUERY_CONSUMER_OFFSET, asked)
+        return end == 0 or (response.code == 0 and int(response["offset"]) >= end)
 
     def leave(self, *consumers: Consumer) -> None:
         """Make consumers leave their group with the SDK's own shutdown, after a receive in flight is handled."""
         for consumer in consumers:
             self.wait_until(consumer.is_answered, "what is under way", passing=self.poll_step)
-            consumer.take()
+            consumer.finish_receive()
         for closing in [consumer.post_close() for consumer in consumers]:
             self.finish(closing)
         for consumer in consumers:
-            if consumer.pushed:
-                consumer.look()
+            if consumer.is_push:
+                consumer.collect()
 
     def idle(self, seconds: float) -> None:
         """Let real time pass without action, so that requests in flight reach their long polling wait."""
@@ -469,11 +469,11 @@ class Stage:
 
 
 @contextmanager
-def on_stage(place: Place, crew: Crew, token: str) -> Iterator[Stage]:
+def scenario_context(deployment: Deployment, drivers: DriverProcesses, token: str) -> Iterator[ScenarioContext]:
     """Provide the stage of one scenario and clean up the crew afterwards."""
     broken = False
     try:
-        stage = Stage(place, crew, token)
+        stage = ScenarioContext(deployment, drivers, token)
         try:
             yield stage
         finally:
@@ -482,7 +482,7 @@ def on_stage(place: Place, crew: Crew, token: str) -> Iterator[Stage]:
         broken = True
         raise
     finally:
-        crew.tidy(broken=broken)
+        drivers.clean_up(broken=broken)
 
 
 def stable(text: str) -> str:

@@ -21,7 +21,7 @@ INVISIBLE_MS = 120_000
 """Longer than a busy machine needs from a receive to its acknowledgement, with a hundred sends in between."""
 AWAIT_MS = 5000
 """The shortest long polling timeout that a proxy accepts unchanged."""
-PRIMING = b"(priming)"
+FILLER_BODY = b"(priming)"
 """Body of the messages that a stage sends so that a consumer starts at the right offset; scenarios do not see them."""
 _POLL_MS = 300
 _BATCH = 16
@@ -79,7 +79,7 @@ class Consumer:
         self._seen = 0
 
     @property
-    def pushed(self) -> bool:
+    def is_push(self) -> bool:
         """True for push consumers, which receive messages as events."""
         return self.style not in ("simple", "lite")
 
@@ -88,15 +88,15 @@ class Consumer:
         """The bodies of the received messages as text, in order of receipt."""
         return [text(message) for message in self.messages]
 
-    def of(self, stem: str) -> list[Fields]:
+    def with_prefix(self, stem: str) -> list[Fields]:
         """The messages whose body begins with `stem`."""
         return [message for message in self.messages if body(message).startswith(stem.encode())]
 
-    def look(self) -> None:
+    def collect(self) -> None:
         """Collect new messages, and keep one receive or poll in flight if the style needs one."""
-        if self.pushed:
+        if self.is_push:
             events = [event for event in self.driver.events(self.name) if event["ev"] == "msg"]
-            new = [event for event in events[self._seen :] if body(event["msg"]) != PRIMING]
+            new = [event for event in events[self._seen :] if body(event["msg"]) != FILLER_BODY]
             self.messages += [{**event["msg"], **{name: event[name] for name in ("t", "ok", "did")}} for event in new]
             self._seen = len(events)
         elif self._pending is None:
@@ -106,9 +106,9 @@ class Consumer:
             else:
                 self._pending = self.driver.post("poll", on=self.name, bg=True, max=_BATCH, ms=_POLL_MS)
         elif self._pending.done():
-            self.take()
+            self.finish_receive()
 
-    def begun(self) -> list[Fields]:
+    def started_messages(self) -> list[Fields]:
         """Messages that the listener was called with so far, finished or not; for consumers created with `begin`."""
         return [event["msg"] for event in self.driver.events(self.name) if event["ev"] == "begin"]
 
@@ -116,7 +116,7 @@ class Consumer:
         """True if none of the consumer's own receives or polls is in flight."""
         return self._pending is None or self._pending.done()
 
-    def take(self) -> None:
+    def finish_receive(self) -> None:
         """Wait for the receive or poll in flight, then acknowledge or commit its messages."""
         if self._pending is None:
             return

@@ -10,7 +10,7 @@ from ..context.cluster import first_broker
 from ..context.connections import open_connection
 from ..deployment.target import COMMON_SETTINGS, Access, TargetError
 
-OF_A_PLACE = frozenset(
+PER_DEPLOYMENT_KEYS = frozenset(
     {"brokerName", "brokerClusterName", "brokerId", "brokerIP1", "brokerIP2", "listenPort", "haListenPort"}
 )
 """Keys whose value differs between any two brokers."""
@@ -35,6 +35,8 @@ def _differing(keys: dict[str, str]) -> Iterator[str]:
     recorded = {**parse_properties(BrokerConfig().as_text()), **COMMON_SETTINGS}
     for name, value in sorted(keys.items()):
         known = recorded.get(name)
-        of_place = name in OF_A_PLACE or name.endswith("ThreadPoolNums")  # pool sizes depend on the processor count
+        of_place = name in PER_DEPLOYMENT_KEYS or name.endswith(
+            "ThreadPoolNums"
+        )  # pool sizes depend on the processor count
         if known is not None and not of_place and known != value:
             yield f"{name}={value} (recorded with {known})"

@@ -25,7 +25,7 @@ class Ports:
         self.remoting = first + 2
         self.broker = first + 5
         """The broker also uses its port - 2 (fast remoting) and + 1 (replication)."""
-        self.beside = first + 9
+        self.second_broker = first + 9
 
     def release(self) -> None:
         """Release the block."""

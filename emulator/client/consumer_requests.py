@@ -108,13 +108,13 @@ class ConsumerRequests:
                 waiting_members.append(member)
         if operation.client_id and operation.client_id.strip():
             del waiting_members[1:]
-        answers: dict[str, bytes] = {}
+        responses: dict[str, bytes] = {}
         ext = {"topic": operation.topic, "group": operation.group}
 
         def request_next() -> None:
             """Send the next request after the previous response, as upstream does, whose thread waits for each."""
             if not waiting_members:
-                self._complete(call, operation, ConsumerStatusResult(answers))
+                self._complete(call, operation, ConsumerStatusResult(responses))
                 return
             member = waiting_members.pop(0)
             self._server_requests.send(
@@ -128,11 +128,11 @@ class ConsumerRequests:
 
         def on_response(member: Member, response: ClientResponded | None) -> None:
             if response is not None and response.code == ResponseCode.SUCCESS and response.body:
-                answers[member.client_id] = response.body
+                responses[member.client_id] = response.body
             request_next()
 
         if not waiting_members:
-            return ConsumerStatusResult(answers)
+            return ConsumerStatusResult(responses)
         request_next()
         return PARKED
 

@@ -93,7 +93,7 @@ class Deliveries:
 
     def listeners(self) -> GateListeners:
         """Return the listeners that feed the model."""
-        popped, queues, answers = self._popped, self._queues, self._answers
+        popped, queues, responses = self._popped, self._queues, self._answers
         return GateListeners(
             outcomes={
                 PullMessage: queues.pulled,
@@ -103,22 +103,22 @@ class Deliveries:
                 BatchAckMessage: popped.acknowledged_many,
                 ChangeInvisibleTime: popped.changed,
                 SendMessageBack: self._on_send_back,
-                EndTransaction: answers.ended,
-                ClientResponded: answers.answered,
+                EndTransaction: responses.ended,
+                ClientResponded: responses.answered,
                 ChannelClosed: self._on_close,
             },
             refusals={
                 AckMessage: popped.acknowledged,
                 BatchAckMessage: popped.acknowledged_many,
                 ChangeInvisibleTime: popped.changed,
-                EndTransaction: answers.ended,
+                EndTransaction: responses.ended,
             },
             effects={
-                CheckTransactionState: answers.checked,
-                RequestRunningInfo: answers.asked,
-                RequestDirectConsumption: answers.asked,
-                RequestConsumerStatus: answers.asked,
-                PushReplyMessage: answers.asked,
+                CheckTransactionState: responses.checked,
+                RequestRunningInfo: responses.asked,
+                RequestDirectConsumption: responses.asked,
+                RequestConsumerStatus: responses.asked,
+                PushReplyMessage: responses.asked,
             },
         )
 

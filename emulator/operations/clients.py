@@ -253,4 +253,4 @@ class GetConsumerStatus(Operation):
 class ConsumerStatusResult(Result):
     """The bodies of the clients' responses, by client id."""
 
-    answers: dict[str, bytes]
+    responses: dict[str, bytes]

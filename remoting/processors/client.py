@@ -297,7 +297,7 @@ def consume_message_directly(
 
 
 def _status(call: RemotingCall, result: ConsumerStatusResult) -> bytes:
-    read = {client_id: client.queue_offsets(body) for client_id, body in result.answers.items()}
+    read = {client_id: client.queue_offsets(body) for client_id, body in result.responses.items()}
     tables = {client_id: table for client_id, table in read.items() if table is not None}
     return call.response(NOT_SET, None, dumps({"consumerTable": tables, "messageQueueTable": {}}))
 

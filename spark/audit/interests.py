@@ -80,7 +80,7 @@ class Interest:
         """Record that the group read at this offset."""
         self.floors[node, queue_id] = min(offset, self.floors.get((node, queue_id), offset))
 
-    def is_owed(self, place: Place, named: Named) -> bool:
+    def must_receive(self, place: Place, named: Named) -> bool:
         """True if the group reads from the message's position on, and its filter matches the message."""
         if not any(_matches(type_, expression, named) for type_, expression in self.expressions):
             return False
@@ -99,7 +99,7 @@ def _matches(type_: str, expression: str, named: Named) -> bool:
 
 def interests(lines: Iterable[Line]) -> tuple[dict[tuple[str, str], Interest], set[str]]:
     """Return the interests by group and topic, and the groups that acknowledge messages."""
-    asked = _Asked()
+    asked = _InterestCollector()
     for line in lines:
         if line["event"] == "refused":  # a refused request changed nothing, so it creates no interest
             continue
@@ -127,7 +127,7 @@ def _is_tool(group: str) -> bool:
     return group in names.PREDEFINED_GROUPS or group.startswith(names.SYSTEM_GROUP_PREFIX)
 
 
-class _Asked:
+class _InterestCollector:
     def __init__(self) -> None:
         self.found: dict[tuple[str, str], Interest] = {}
         self.consuming: set[str] = set()

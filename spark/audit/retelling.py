@@ -31,15 +31,15 @@ STORED = frozenset({"SUCCESS", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLA
 ROLLED_BACK = 12
 
 
-def retell(lines: Iterable[Line], messages: Iterable[Mapping[str, Any]]) -> list[Event]:
+def events_from_journal(lines: Iterable[Line], messages: Iterable[Mapping[str, Any]]) -> list[Event]:
     """Return the events of a journal's lines and of all topics' messages, both in the format of the control port.
 
     Raises JournalError if a delivered message no longer exists.
     """
-    return _Teller(list(lines), list(messages)).tell()
+    return _JournalConverter(list(lines), list(messages)).tell()
 
 
-class _Teller:
+class _JournalConverter:
     def __init__(self, lines: Sequence[Line], messages: Sequence[Mapping[str, Any]]) -> None:
         self._lines = lines
         self._interests, self._groups = interests(lines)
@@ -246,6 +246,6 @@ class _Teller:
             event = Event(ms * 1000, Kind.SUBSCRIBED, topic, group=group, expression=interest.tags)
             self._events.append((ms, -1, event))
             for place, named in everything.items():
-                if place.topic == topic and not interest.is_owed(place, named):
+                if place.topic == topic and not interest.must_receive(place, named):
                     skipped = named if not topic.startswith(names.DLQ_PREFIX) else replace(named, topic=topic)
                     self._events.append((named.stored_ms, inf, skipped.event(named.stored_ms, Kind.SKIPPED, group)))

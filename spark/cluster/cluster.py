@@ -28,7 +28,9 @@ MASTER = "0"
 BUSY = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.GO_AWAY})
 """Response codes after which the same request may succeed a little later."""
 
-_ABOUT_WHO_ASKS = re.compile("AclException|check signature|User:|username|has no permission to access|Authentication")
+_CREDENTIALS_TEXTS = re.compile(
+    "AclException|check signature|User:|username|has no permission to access|Authentication"
+)
 
 _NUMBER_KEY = re.compile(r"([{,])(-?\d+):")
 
@@ -59,11 +61,11 @@ class Cluster(Closeable):
 
     def route(self, topic: str) -> Route | None:
         """Return the route of a topic, or None if no name server knows the topic."""
-        answer = self._ask_name_server(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
-        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+        response = self._ask_name_server(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
+        if response.code == ResponseCode.TOPIC_NOT_EXIST:
             return None
-        _expect_success(answer, f"route of topic {topic}")
-        found = _route(topic, _json(answer.body))
+        _expect_success(response, f"route of topic {topic}")
+        found = _route(topic, _json(response.body))
         self.addresses.update(found.addresses)
         return found
 
@@ -110,8 +112,8 @@ class Cluster(Closeable):
     def _commit(self, group: str, offsets: Mapping[MessageQueue, int]) -> None:
         code = RequestCode.UPDATE_CONSUMER_OFFSET
         asked = {queue: {"consumerGroup": group, "commitOffset": str(offset)} for queue, offset in offsets.items()}
-        for queue, answer in self._ask_brokers(code, asked).items():
-            _expect_success(answer, f"offset of group {group} for {queue}")
+        for queue, response in self._ask_brokers(code, asked).items():
+            _expect_success(response, f"offset of group {group} for {queue}")
 
     def check_expression(self, queues: Iterable[MessageQueue], group: str, expression: str) -> None:
         """Make the brokers of some queues check an SQL92 expression.
@@ -124,9 +126,9 @@ class Cluster(Closeable):
             wanted = {"topic": queue.topic, "subString": expression, "expressionType": "SQL92"}
             body = {"clientId": f"{group}@spark", "group": group, "subscriptionData": wanted}
             bodies[queue] = json.dumps(body).encode()
-        answers = self._ask_brokers(RequestCode.CHECK_CLIENT_CONFIG, {queue: {} for queue in bodies}, bodies)
-        for queue, answer in answers.items():
-            _expect_success(answer, f"option subExpression: broker {queue.broker} does not take it")
+        responses = self._ask_brokers(RequestCode.CHECK_CLIENT_CONFIG, {queue: {} for queue in bodies}, bodies)
+        for queue, response in responses.items():
+            _expect_success(response, f"option subExpression: broker {queue.broker} does not take it")
             self._checked.add(queue.broker)
 
     def address(self, broker: str) -> str:
@@ -140,11 +142,11 @@ class Cluster(Closeable):
 
     def _offsets(self, code: RequestCode, asked: Mapping[MessageQueue, Mapping[str, str]]) -> Offsets:
         found = {}
-        for queue, answer in self._ask_brokers(code, asked).items():
-            if answer.code == ResponseCode.QUERY_NOT_FOUND and code is RequestCode.QUERY_CONSUMER_OFFSET:
+        for queue, response in self._ask_brokers(code, asked).items():
+            if response.code == ResponseCode.QUERY_NOT_FOUND and code is RequestCode.QUERY_CONSUMER_OFFSET:
                 continue
-            _expect_success(answer, f"{code.name} of {queue}")
-            found[queue] = int((answer.ext_fields or {})["offset"])
+            _expect_success(response, f"{code.name} of {queue}")
+            found[queue] = int((response.ext_fields or {})["offset"])
         return found
 
     def _ask_brokers(
@@ -164,11 +166,11 @@ class Cluster(Closeable):
                 ({"topic": queue.topic, "queueId": str(queue.queue_id), **asked[queue]}, bodies.get(queue, b""))
                 for queue in queues
             ]
-            answers = self.connections.patiently(
+            responses = self.connections.with_retries(
                 f"broker {broker} at {self.address(broker)} did not answer {code.name}",
                 lambda broker=broker, requests=requests: self._at_broker(broker, code, requests),  # type: ignore[misc]  # bound as a default
             )
-            found.update(zip(queues, answers, strict=True))
+            found.update(zip(queues, responses, strict=True))
         return found
 
     def _at_broker(
@@ -177,12 +179,12 @@ class Cluster(Closeable):
         address = self.address(broker)
         try:
             client = self.connections.to(address)
-            answers = [client.collect(opaque) for opaque in client.submit_many(code, requests)]
+            responses = [client.collect(opaque) for opaque in client.submit_many(code, requests)]
         except LOST:
             self.connections.drop(address)
             raise
-        _raise_if_busy(answers)
-        return answers
+        _raise_if_busy(responses)
+        return responses
 
     def _ask_name_server(self, code: RequestCode, fields: Mapping[str, object]) -> RemotingCommand:
         addresses = self._options.name_server
@@ -191,18 +193,20 @@ class Cluster(Closeable):
             failures = []
             for address in addresses:
                 try:
-                    answer = self.connections.to(address).request(code, fields)
+                    response = self.connections.to(address).request(code, fields)
                 except LOST as error:
                     self.connections.drop(address)
                     failures.append(f"{address} ({self._reason(error)})")
                     continue
-                _raise_if_busy([answer])
-                if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
-                    raise ClusterError(f"option nameServer: {address} is no name server; it says {said(answer)}")
-                return answer
+                _raise_if_busy([response])
+                if response.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+                    raise ClusterError(
+                        f"option nameServer: {address} is no name server; it says {describe_error(response)}"
+                    )
+                return response
             raise TemporaryError(", ".join(failures))
 
-        return self.connections.patiently(f"no name server of option nameServer answers {code.name}", any_of_them)
+        return self.connections.with_retries(f"no name server of option nameServer answers {code.name}", any_of_them)
 
     def _reason(self, error: BaseException) -> str:
         """Return the reason for an error; a server that requires TLS just closes the connection."""
@@ -249,32 +253,32 @@ def _is_derived(topic: str) -> bool:
     return names.is_retry_or_dlq(topic) or topic.startswith(names.SYSTEM_TOPIC_PREFIX) or topic.endswith("_REPLY_TOPIC")
 
 
-def _raise_if_busy(answers: Iterable[RemotingCommand]) -> None:
-    for answer in answers:
-        if answer.code in BUSY:
-            raise TemporaryError(said(answer))
+def _raise_if_busy(responses: Iterable[RemotingCommand]) -> None:
+    for response in responses:
+        if response.code in BUSY:
+            raise TemporaryError(describe_error(response))
 
 
-def _expect_success(answer: RemotingCommand, what: str) -> None:
-    if answer.code != ResponseCode.SUCCESS:
-        raise ClusterError(f"{what}: {said(answer)}")
+def _expect_success(response: RemotingCommand, what: str) -> None:
+    if response.code != ResponseCode.SUCCESS:
+        raise ClusterError(f"{what}: {describe_error(response)}")
 
 
-def said(answer: RemotingCommand) -> str:
+def describe_error(response: RemotingCommand) -> str:
     """Describe an error response in words."""
     try:
-        name = ResponseCode(answer.code).name
+        name = ResponseCode(response.code).name
     except ValueError:
         name = "an unknown code"
-    hint = " (the options accessKey and secretKey say who asks)" if is_about_who_asks(answer) else ""
-    return f"{name} ({answer.code}){': ' + answer.remark.strip() if answer.remark else ''}{hint}"
+    hint = " (the options accessKey and secretKey say who asks)" if is_credentials_error(response) else ""
+    return f"{name} ({response.code}){': ' + response.remark.strip() if response.remark else ''}{hint}"
 
 
-def is_about_who_asks(answer: RemotingCommand) -> bool:
+def is_credentials_error(response: RemotingCommand) -> bool:
     """True if a user's credentials or permissions were rejected; the same codes also have other causes.
 
     Texts: DefaultAuthenticationHandler, AclAuthorizationHandler (5.3.3). Before 5.3 the text contains an exception name
     (PlainPermissionManager, 4.9.8).
     """
     codes = (ResponseCode.NO_PERMISSION, ResponseCode.SYSTEM_ERROR)
-    return answer.code in codes and _ABOUT_WHO_ASKS.search(answer.remark or "") is not None
+    return response.code in codes and _CREDENTIALS_TEXTS.search(response.remark or "") is not None

@@ -60,7 +60,7 @@ class Connections(Closeable):
         for address in list(self._clients):
             self.drop(address)
 
-    def patiently(self, what: str, attempt: Callable[[], T]) -> T:
+    def with_retries(self, what: str, attempt: Callable[[], T]) -> T:
         """Call `attempt`, and retry it while a server is unavailable.
 
         Raises ClusterError with `what` and the last reason.

@@ -17,7 +17,7 @@ from ..errors import OptionError
 
 T = TypeVar("T")
 
-SPARKS_OWN = frozenset({"path", "checkpointlocation", "queryname", "outputmode", "truncate", "numrows"})
+SPARK_NAMES = frozenset({"path", "checkpointlocation", "queryname", "outputmode", "truncate", "numrows"})
 """Names that Spark or its users pass to every format; they have no meaning here."""
 
 REQUIRED = MISSING
@@ -57,7 +57,7 @@ class Declared:
             return f"use {self.name}={self.default}, the default"
         return f"use {self.name}={self.form.example}" if self.form.example else "leave it out for the default"
 
-    def spelt(self, name: str) -> str:
+    def declared_spelling(self, name: str) -> str:
         """Return one of its names as declared; Spark passes names in lower case."""
         return next(each for each in (self.name, *self.aliases) if each.lower() == name.lower())
 
@@ -91,13 +91,13 @@ def read_options(cls: type[T], given: Mapping[str, str], kind: str, hint: str = 
     for attribute, each in declared:
         found = [left.pop(name) for name in each.names if name in left]
         if len(found) > 1:
-            names = ", ".join(each.spelt(name) for name, _ in found)
+            names = ", ".join(each.declared_spelling(name) for name, _ in found)
             raise OptionError(f"{names}: names of the same option; an option is given once; give one of them")
         if found:
             values[attribute] = _read(each, *found[0])
         elif each.default is REQUIRED:
             raise OptionError(f"{each.name}: missing; a {kind} needs {each.form.words}; {each.way_out}{hint}")
-    unknown = [name for name in left if name not in SPARKS_OWN]
+    unknown = [name for name in left if name not in SPARK_NAMES]
     if unknown:
         raise OptionError(no_such_option(*left[unknown[0]], kind, [option for _, option in declared]))
     return cls(**values)
@@ -109,7 +109,7 @@ def _read(declared: Declared, name: str, text: str) -> Any:
     except ValueError as error:
         shown = MASK if declared.secret else text
         reason = f" ({error})" if str(error) else ""
-        wrong = f"{declared.spelt(name)}={shown}: expected {declared.form.words}{reason}"
+        wrong = f"{declared.declared_spelling(name)}={shown}: expected {declared.form.words}{reason}"
         raise OptionError(f"{wrong}; {declared.way_out}") from None
 
 

@@ -13,7 +13,7 @@ from ..errors import RecordError
 from ..options.offsets import MessageQueue
 from ..options.schema import BINARY, INT, LONG, MAP, STRING, TIMESTAMP, Wanted
 from .record_parts import RecordParts
-from .stored import JOINT, StoredBatch
+from .stored import RECORD_SEPARATOR, StoredBatch
 
 ARROW_TYPES = {
     STRING: pa.string(),
@@ -121,9 +121,11 @@ def _all_usual(parts: RecordParts, start: int, count: int) -> list[str] | None:
         return None
     # Names and values must alternate, so that none of them contains a separator or the joint.
     found = joined.translate(None, _HARMLESS)
-    if found.count(JOINT) != count or found.replace(JOINT, b"\x02") != b"\x01\x02" * (len(found) // 2):
+    if found.count(RECORD_SEPARATOR) != count or found.replace(RECORD_SEPARATOR, b"\x02") != b"\x01\x02" * (
+        len(found) // 2
+    ):
         return None
-    quoted = joined[:-1].replace(JOINT, b'"}\x03{"').replace(b"\x01", b'":"').replace(b"\x02", b'","')
+    quoted = joined[:-1].replace(RECORD_SEPARATOR, b'"}\x03{"').replace(b"\x01", b'":"').replace(b"\x02", b'","')
     made = b'{"' + quoted + b'"}'
     # Neither a name nor a value may be empty.
     return None if b'""' in made else made.decode().split("\x03")

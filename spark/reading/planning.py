@@ -21,7 +21,7 @@ SPREAD_SIZE = 200_000
 Further tasks then compensate for slower ones; with smaller reads a second round of tasks costs too much.
 """
 
-CRUMB = 0.1
+SPLIT_FRACTION_MIN = 0.1
 """A remainder of a range smaller than this fraction of a task is not split off."""
 
 
@@ -55,7 +55,7 @@ def plan(ranges: Iterable[Range], least: int | None = None, most: int | None = N
             room = (len(found) + 1) * total // tasks - taken
             take = min(room, each.end - start)
             rest = each.end - start - take
-            if not exact and 0 < rest < CRUMB * total / tasks and len(found) + 1 < tasks:
+            if not exact and 0 < rest < SPLIT_FRACTION_MIN * total / tasks and len(found) + 1 < tasks:
                 take += rest
             task.append(Range(each.queue, start, start + take))
             start += take

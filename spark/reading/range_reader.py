@@ -16,7 +16,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
-from ..cluster.cluster import BUSY, said
+from ..cluster.cluster import BUSY, describe_error
 from ..cluster.connections import LOST, TemporaryError, reason
 from ..errors import ClusterError, DataLossError
 from ..options.offsets import Range
@@ -26,12 +26,12 @@ FLAG_SUBSCRIPTION = 0x4
 """The pull contains its subscription, so no heartbeat is needed before."""
 
 STRIDE_MAX = 16384
-GROW_AFTER = 16
+GROW_AFTER_RESPONSES = 16
 """Number of complete responses in a row after which the pull size grows.
 
 After each failed increase the number doubles.
 """
-PATIENCE_MAX = 4096
+GROW_AFTER_MAX = 4096
 
 WINDOW_MIN = 8
 WINDOW_MESSAGES = 2048
@@ -84,7 +84,7 @@ class RangeReader:
         self._pulls: deque[_Pull] = deque()
         self._stride = min(options.pull_batch_size, PULL_SIZE)
         self._full = 0
-        self._patience = GROW_AFTER
+        self._patience = GROW_AFTER_RESPONSES
         self._failures = 0
         self._largest = 0
         """Bytes of the largest response so far."""
@@ -108,7 +108,7 @@ class RangeReader:
             try:
                 piece = self._next()
             except (TemporaryError, *LOST) as error:
-                self._again(error)
+                self._retry(error)
                 continue
             if piece is not None:
                 self._failures = 0
@@ -118,46 +118,46 @@ class RangeReader:
         client = self._connect()
         self._fill(client)
         pull = self._pulls.popleft()
-        answer = client.collect(pull.opaque, self._options.pull_timeout_ms / 1000)
+        response = client.collect(pull.opaque, self._options.pull_timeout_ms / 1000)
         if pull.end <= self._at:
             return None  # an earlier, filtered response already covered this one
-        code = answer.code
-        if code == FOUND or (code == NOTHING_MATCHED and self._filters and answer.remark != REMOVED):
-            return self._arrived(client, pull, answer)
+        code = response.code
+        if code == FOUND or (code == NOTHING_MATCHED and self._filters and response.remark != REMOVED):
+            return self._arrived(client, pull, response)
         if code == NOTHING_THERE:
             # Either the broker is still loading its queues, or the messages were deleted.
             if self._failures < self._options.retries:
-                raise TemporaryError(self._where(said(answer)))
-            self._lost(answer)
+                raise TemporaryError(self._where(describe_error(response)))
+            self._handle_data_loss(response)
             return None
         if code in (MOVED, NOTHING_MATCHED):
-            self._lost(answer)
+            self._handle_data_loss(response)
             return None
         if code in BUSY:
-            raise TemporaryError(said(answer))
-        about_filters = code == ResponseCode.SUBSCRIPTION_PARSE_FAILED or "SQL92" in (answer.remark or "")
+            raise TemporaryError(describe_error(response))
+        about_filters = code == ResponseCode.SUBSCRIPTION_PARSE_FAILED or "SQL92" in (response.remark or "")
         hint = " (the options subExpression and expressionType say what to filter by)" if about_filters else ""
-        raise ClusterError(self._where(said(answer) + hint))
+        raise ClusterError(self._where(describe_error(response) + hint))
 
-    def _arrived(self, client: RemotingClient, pull: _Pull, answer: RemotingCommand) -> Piece | None:
-        reached = int((answer.ext_fields or {})["nextBeginOffset"])
+    def _arrived(self, client: RemotingClient, pull: _Pull, response: RemotingCommand) -> Piece | None:
+        reached = int((response.ext_fields or {})["nextBeginOffset"])
         if reached <= pull.start:
-            raise TemporaryError(self._where(f"{said(answer)} without getting further than {reached}"))
+            raise TemporaryError(self._where(f"{describe_error(response)} without getting further than {reached}"))
         self._tune(pull, reached)
-        if len(answer.body) > self._largest:
-            self._largest = len(answer.body)
+        if len(response.body) > self._largest:
+            self._largest = len(response.body)
             self._fit_window()
         if reached < pull.end:
-            self._ask(client, [*_stretches(reached, pull.end, self._stride)], front=True)
+            self._ask(client, [*_pull_ranges(reached, pull.end, self._stride)], front=True)
         low, high = self._at, min(reached, self._range.end)
         self._at = max(self._at, reached)
-        return Piece(answer.body, low, high, not self._filters) if answer.code == FOUND else None
+        return Piece(response.body, low, high, not self._filters) if response.code == FOUND else None
 
     def _tune(self, pull: _Pull, reached: int) -> None:
         """Adapt the pull size to the broker: smaller after a short response, larger after many complete ones."""
         if reached < pull.end:
             if self._full or reached - pull.start < self._stride:
-                self._patience = min(2 * self._patience, PATIENCE_MAX)
+                self._patience = min(2 * self._patience, GROW_AFTER_MAX)
             self._stride = max(1, reached - pull.start)
             self._full = 0
             self._fit_window()
@@ -214,9 +214,9 @@ class RangeReader:
         else:
             self._pulls.extend(made)
 
-    def _lost(self, answer: RemotingCommand) -> None:
+    def _handle_data_loss(self, response: RemotingCommand) -> None:
         """Handle deleted messages at the current offset: raise, or continue at the first offset that the broker has."""
-        fields = answer.ext_fields or {}
+        fields = response.ext_fields or {}
         low, high = int(fields.get("minOffset", 0)), int(fields.get("maxOffset", 0))
         text = self._where(f"offset {self._at} is gone, the broker has {low} to {high}")
         if self._options.fail_on_data_loss:
@@ -224,7 +224,7 @@ class RangeReader:
         beyond = max(low, int(fields.get("nextBeginOffset", 0)))
         self._restart(beyond if self._at < beyond else self._range.end)
 
-    def _again(self, error: BaseException) -> None:
+    def _retry(self, error: BaseException) -> None:
         self._failures += 1
         if self._failures > self._options.retries:
             if isinstance(error, LOST):
@@ -247,7 +247,7 @@ class RangeReader:
         return f"{self._range.queue}, offsets {self._range.start} to {self._range.end}, at {self._at}: {text}"
 
 
-def _stretches(start: int, end: int, stride: int) -> Iterator[tuple[int, int]]:
+def _pull_ranges(start: int, end: int, stride: int) -> Iterator[tuple[int, int]]:
     while start < end:
         stop = min(start + stride, end)
         yield start, stop

@@ -35,7 +35,7 @@ class RecordParts:
         at, size = FIELDS[name]
         code, kind = _NUMBERS[size]
         found = array(code)
-        found.frombytes(self._cut(at, size))
+        found.frombytes(self._field_bytes(at, size))
         if sys.byteorder == "little":
             found.byteswap()
         return pa.Array.from_buffers(kind, len(self), [None, pa.py_buffer(found)])
@@ -51,7 +51,7 @@ class RecordParts:
     @property
     def bodies(self) -> pa.Array:
         """The bodies of the records."""
-        return self._pieces.take(_each(_BODY, 0, len(self)))
+        return self._pieces.take(_indexes(_BODY, 0, len(self)))
 
     @cached_property
     def properties(self) -> list[bytes]:
@@ -65,12 +65,12 @@ class RecordParts:
 
         None if a string does not end with that separator.
         """
-        lasts = self._pieces.take(_each(_LAST, start, count))
+        lasts = self._pieces.take(_indexes(_LAST, start, count))
         if _content(lasts) != b"\x02" * count:
             return None
         return _content(self._pieces.take(_each_with_joint(start, count)))
 
-    def _cut(self, at: int, size: int) -> memoryview:
+    def _field_bytes(self, at: int, size: int) -> memoryview:
         """Return the same bytes of each record, concatenated."""
         found = pc.binary_slice(self._whole, at, at + size)
         return memoryview(found.buffers()[2])[: size * len(self)]
@@ -81,11 +81,13 @@ class RecordParts:
         starts, body_ends = self._records.starts, self._records.body_ends
         cuts = array("i", bytes(4 * (_PIECES * len(self) + 2)))
         cuts[1::_PIECES] = starts
-        cuts[2::_PIECES] = _copied(pc.add(_of(starts[:-1]), pa.scalar(HEAD_BYTES, pa.int32())))
+        cuts[2::_PIECES] = _copied(pc.add(_arrow_of(starts[:-1]), pa.scalar(HEAD_BYTES, pa.int32())))
         cuts[3::_PIECES] = body_ends
-        texts = pc.add(_of(body_ends), pa.scalar(self._records.properties_after, pa.int32()))
+        texts = pc.add(_arrow_of(body_ends), pa.scalar(self._records.properties_after, pa.int32()))
         cuts[4::_PIECES] = _copied(texts)
-        cuts[5::_PIECES] = _copied(pc.max_element_wise(texts, pc.subtract(_of(starts[1:]), pa.scalar(1, pa.int32()))))
+        cuts[5::_PIECES] = _copied(
+            pc.max_element_wise(texts, pc.subtract(_arrow_of(starts[1:]), pa.scalar(1, pa.int32())))
+        )
         return _bytes_between(cuts, self._data)
 
 
@@ -93,7 +95,7 @@ def _bytes_between(cuts: "array[int]", data: pa.Buffer) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(cuts) - 1, [None, pa.py_buffer(cuts), data])
 
 
-def _each(piece: int, start: int, count: int) -> pa.Array:
+def _indexes(piece: int, start: int, count: int) -> pa.Array:
     """Return the indexes of one piece of `count` records."""
     return _all_numbers(piece, _power_of_two(start + count)).slice(start, count)
 
@@ -112,7 +114,7 @@ def _all_numbers(piece: int, count: int) -> pa.Array:
 def _all_with_joint(count: int) -> pa.Array:
     numbers = array("i", bytes(8 * count))
     numbers[::2] = array("i", range(_TEXT, _TEXT + _PIECES * count, _PIECES))
-    return _of(numbers)
+    return _arrow_of(numbers)
 
 
 def _power_of_two(least: int) -> int:
@@ -126,7 +128,7 @@ def _content(found: pa.Array) -> bytes:
     return bytes(memoryview(found.buffers()[2])[: ends[len(found)]])
 
 
-def _of(numbers: "array[int]") -> pa.Array:
+def _arrow_of(numbers: "array[int]") -> pa.Array:
     return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])
 
 

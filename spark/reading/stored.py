@@ -18,7 +18,7 @@ from ..errors import RecordError
 
 MAGIC_V1 = records.MAGIC_V1 - (1 << 32)
 HEAD_BYTES = 88
-ODD_BITS = records.SYS_COMPRESSED | records.HOST_BITS | records.SYS_INNER_BATCH
+UNUSUAL_BITS = records.SYS_COMPRESSED | records.HOST_BITS | records.SYS_INNER_BATCH
 _COMPRESSION_TYPE = 0x700
 _CODECS = {0x100: "lz4", 0x200: "zstd"}
 
@@ -38,11 +38,11 @@ FIELDS = {
 }
 """Position and length of the fields in the head of a usual record, by the names of the columns."""
 
-JOINT = b"\x03"
+RECORD_SEPARATOR = b"\x03"
 """Separator of property strings that are processed as one string."""
 
 _HEAD = Struct(">iiIiiqqiq8sq8siqi")
-_GLANCE = Struct(">ii12xq8xi44xi")
+_PREFIX = Struct(">ii12xq8xi44xi")
 """Size, magic, queue offset, sysFlag, body length."""
 
 
@@ -76,11 +76,11 @@ class StoredBatch:
         self._clear()
 
     def _clear(self) -> None:
-        self._chunks = [JOINT]
+        self._chunks = [RECORD_SEPARATOR]
         self._starts: list[int] = []
         self._body_ends: list[int] = []
         self._odd_hosts: dict[int, tuple[bytes, bytes]] = {}
-        self._end = len(JOINT)
+        self._end = len(RECORD_SEPARATOR)
         self.bytes = 0
         """Size of the added responses."""
 
@@ -109,7 +109,7 @@ class StoredBatch:
             raise RecordError(f"the broker answered with bytes that are no messages ({error})") from None
 
     def _add(self, data: bytes, low: int, high: int) -> None:
-        glance, topic_bytes, is_topic = _GLANCE.unpack_from, self._topic_bytes, data.startswith
+        glance, topic_bytes, is_topic = _PREFIX.unpack_from, self._topic_bytes, data.startswith
         between = len(topic_bytes) + 2
         started, ended = self._starts.append, self._body_ends.append
         at, end = 0, len(data)
@@ -121,7 +121,7 @@ class StoredBatch:
             body_end = at + HEAD_BYTES + body_length
             if (
                 magic != MAGIC_V1
-                or sys_flag & ODD_BITS
+                or sys_flag & UNUSUAL_BITS
                 or stop > end
                 or not at + HEAD_BYTES <= body_end <= stop - between
             ):

@@ -36,7 +36,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._columns = columns
         self._cluster: Cluster | None = None
         self._initial: Offsets | None = None
-        self._pinned = False
+        self._start_is_pinned = False
         self._target: Offsets | None = None
         self._seen: Offsets | None = None
         self._queues: tuple[MessageQueue, ...] = ()
@@ -66,9 +66,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         Raises DataLossError, ClusterError.
         """
         known = from_json(start)
-        if not self._pinned:
-            self._pinned = True
-            if known == self._initial and _moves(self._options):
+        if not self._start_is_pinned:
+            self._start_is_pinned = True
+            if known == self._initial and _start_may_move(self._options):
                 self._seen = known
                 return start
         cluster = self._connected()
@@ -167,7 +167,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 raise TemporaryError(f"{min(gone)} is gone: its broker is down, or the queue or its topic was removed")
             return found
 
-        return cluster.connections.patiently("the queues of the stream cannot be read", all_that_are_known)
+        return cluster.connections.with_retries("the queues of the stream cannot be read", all_that_are_known)
 
     def _check(self, known: Mapping[MessageQueue, int], high: Mapping[MessageQueue, int]) -> None:
         for queue, offset in known.items():
@@ -189,7 +189,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return queues
 
 
-def _moves(options: SourceOptions) -> bool:
+def _start_may_move(options: SourceOptions) -> bool:
     """True if the start may differ in another lookup."""
     if options.starting_timestamp is not None or options.starting_offsets_by_timestamp is not None:
         return True

@@ -39,7 +39,7 @@ LEAD_S = 2.0
 """Seconds from the end of sorting until the first message is due, so that all tasks have started by then."""
 QUEUE: Final = "queue"
 KEY: Final = "key"
-Kept = Literal["queue", "key"]
+OrderUnit = Literal["queue", "key"]
 
 _DUE = "due_us"
 _ARROW = {"properties": pa.map_(pa.string(), pa.string()), "queueId": pa.int32(), "shardingKey": pa.string()}
@@ -61,7 +61,7 @@ def replay(
     options: Mapping[str, str],
     *,
     speed: float | None = None,
-    keep: Kept = QUEUE,
+    keep: OrderUnit = QUEUE,
     tasks: int | None = None,
 ) -> Replayed:
     """Send recorded messages again, with the options of a write.
@@ -90,22 +90,26 @@ def replay(
         raise OptionError(
             f"tasks={tasks}: more than Spark runs at once; a pace needs all tasks at once; use tasks={parallel}"
         )
-    lane = ("topic", "lane")
-    rows = _rows(recorded, checked, keep).repartition(count, *lane).sortWithinPartitions(_DUE, *lane, "queueOffset")
+    queue_selection = ("topic", "lane")
+    rows = (
+        _rows(recorded, checked, keep)
+        .repartition(count, *queue_selection)
+        .sortWithinPartitions(_DUE, *queue_selection, "queueOffset")
+    )
     rows = rows.drop("lane", "queueOffset")
     if speed is None:
-        return _carried_out(rows, _task(checked, 0, 0.0, None))
+        return _run_tasks(rows, _task(checked, 0, 0.0, None))
     # Rows are sorted before the clock starts.
     rows = rows.persist(StorageLevel.DISK_ONLY)
     try:
         first = rows.agg(F.min(_DUE)).first()
         first_us = first[0] if first is not None and first[0] is not None else 0
-        return _carried_out(rows, _task(checked, first_us, time.time() + LEAD_S, speed))
+        return _run_tasks(rows, _task(checked, first_us, time.time() + LEAD_S, speed))
     finally:
         rows.unpersist()
 
 
-def _carried_out(rows: DataFrame, task: "Task") -> Replayed:
+def _run_tasks(rows: DataFrame, task: "Task") -> Replayed:
     sent = rows.rdd.mapPartitions(task).collect()
     return Replayed(
         sum(messages for messages, _ in sent),
@@ -114,7 +118,7 @@ def _carried_out(rows: DataFrame, task: "Task") -> Replayed:
     )
 
 
-def _rows(recorded: DataFrame, options: SinkOptions, keep: Kept) -> DataFrame:
+def _rows(recorded: DataFrame, options: SinkOptions, keep: OrderUnit) -> DataFrame:
     """Return rows as the sink expects them, with `due_us`, `lane` (the unit of order) and `queueOffset`."""
     types = dict(recorded.dtypes)
     missing = [name for name in NEEDED if name not in types]

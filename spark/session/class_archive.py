@@ -59,22 +59,22 @@ def _switches(kept: Path) -> list[str]:
     if archive.is_file():
         _remove(*lists)
         return [f'"-XX:SharedArchiveFile={archive}"', *_SILENT]
-    if _is_left(draft):
+    if _is_abandoned(draft):
         _remove(draft, *lists)
         lists = []
     if not lists:
         kept.mkdir(parents=True, exist_ok=True)
         # The JVM replaces these two characters with "pid" and its process id.
         return [f'"-XX:DumpLoadedClassList={kept / key}.%p.classes"', *_UNVERIFIED, *_SILENT]
-    complete = [each for each in lists if _is_over(each)]
+    complete = [each for each in lists if _jvm_has_ended(each)]
     if complete:
         with contextlib.suppress(FileExistsError):  # another session has started it
             draft.open("x").close()
-            _begin(complete[0], draft)
+            _start_creation(complete[0], draft)
     return [*_UNVERIFIED, *_SILENT]
 
 
-def _begin(listed: Path, draft: Path) -> None:
+def _start_creation(listed: Path, draft: Path) -> None:
     """Create the archive with Spark's own command, because the class path must be identical to that of sessions."""
     # The last line of a killed JVM's list may be incomplete.
     listed.write_text("".join(f"{line}\n" for line in listed.read_text().rpartition("\n")[0].splitlines()))
@@ -102,7 +102,7 @@ def _key(java: Path) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
-def _is_over(listed: Path) -> bool:
+def _jvm_has_ended(listed: Path) -> bool:
     """True if the JVM whose process id is in the name has ended."""
     try:
         os.kill(int(listed.suffixes[-2].removeprefix(".pid")), 0)
@@ -119,7 +119,7 @@ def _is_finished(draft: Path) -> bool:
     return False
 
 
-def _is_left(draft: Path) -> bool:
+def _is_abandoned(draft: Path) -> bool:
     with contextlib.suppress(FileNotFoundError):
         return time.time() - draft.stat().st_mtime > MINUTES_MAX * 60
     return False

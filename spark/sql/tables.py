@@ -27,13 +27,13 @@ from pyspark.sql.types import (
 from rocketmq_testkit.emulator.kernel.masking import MASK
 
 from ..errors import OptionError, RowError, SchemaError
-from ..options.option import SPARKS_OWN, Declared, declared_in, no_such_option
+from ..options.option import SPARK_NAMES, Declared, declared_in, no_such_option
 from ..options.options import SinkOptions, SourceOptions, sink_options, source_options
 from ..options.schema import BINARY, INT, LONG, MAP, STRING, TIMESTAMP, WRITE_ONLY, check_column, columns_of_read
 from ..writing.messages import COLUMNS as WRITTEN
 from ..writing.messages import TABLE_MARK
 
-HOLDER = "brokerName"
+OPTIONS_COLUMN = "brokerName"
 _DEFAULTS = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
 """Metadata keys of a column's default: for INSERT, and for rows that are older than the column."""
 _TYPES: Mapping[str, DataType] = {
@@ -73,8 +73,8 @@ def schema_of(given: Mapping[str, str]) -> StructType:
     defaults = dict.fromkeys(_DEFAULTS, f"'{text}'")
     return StructType(
         [
-            StructField(name, _TYPES[kind], metadata=defaults if name == HOLDER else None)
-            for name, kind in {**columns, HOLDER: STRING}.items()
+            StructField(name, _TYPES[kind], metadata=defaults if name == OPTIONS_COLUMN else None)
+            for name, kind in {**columns, OPTIONS_COLUMN: STRING}.items()
         ]
     )
 
@@ -84,7 +84,7 @@ def _options(properties: Mapping[str, str]) -> dict[str, str]:
     named = {name[len(_OF_TABLE) :]: text for name, text in properties.items() if name.startswith(_OF_TABLE)}
     known = {name: declared for cls in (SourceOptions, SinkOptions) for name, declared in _declared(cls).items()}
     for name in named:
-        if name not in known and name not in SPARKS_OWN:
+        if name not in known and name not in SPARK_NAMES:
             raise OptionError(no_such_option(name, named[name], "table", known.values()))
     found = {name: text for name, text in properties.items() if name in known} | {
         name: text for name, text in named.items() if name in known
@@ -115,23 +115,23 @@ def _check(name: str, kind: str) -> None:
     check_column(name, kind)
 
 
-def _text(schema: StructType) -> str | None:
+def _options_text(schema: StructType) -> str | None:
     """Return the default of the column that contains the options; None if it contains none."""
     for field in schema.fields:
         default = str(field.metadata.get(_DEFAULTS[0], ""))
-        if field.name == HOLDER and default.startswith(f"'{TABLE_MARK}"):
+        if field.name == OPTIONS_COLUMN and default.startswith(f"'{TABLE_MARK}"):
             return default[1:-1]
     return None
 
 
 def holds_options(schema: StructType) -> bool:
     """True for the schema of a table, and for columns that were read from one."""
-    return _text(schema) is not None
+    return _options_text(schema) is not None
 
 
 def with_options_of_read(given: Mapping[str, str], schema: StructType) -> dict[str, str]:
     """Add the options of the table with this schema to those of a read."""
-    text = _text(schema)
+    text = _options_text(schema)
     return dict(given) if text is None else {**_known(_parsed(text), SourceOptions), **given}
 
 
@@ -139,25 +139,25 @@ class TableWrite:
     """A write whose options are in its rows."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self._options_text = text
 
     @classmethod
     def found(cls, schema: StructType) -> "TableWrite | None":
         """Return the write, or None if Spark has not filled the column with its default, which is never null."""
-        text = _text(schema)
-        return None if text is None or schema[HOLDER].nullable else cls(text)
+        text = _options_text(schema)
+        return None if text is None or schema[OPTIONS_COLUMN].nullable else cls(text)
 
     def options(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return the options of the table, overridden by those of the statement."""
-        return {**_known(_parsed(self._text), SinkOptions), **given}
+        return {**_known(_parsed(self._options_text), SinkOptions), **given}
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows without that column. Raises RowError if they do not come from a default."""
         for batch in batches:
-            is_default = pc.fill_null(pc.equal(batch.column(HOLDER), self._text), False)
+            is_default = pc.fill_null(pc.equal(batch.column(OPTIONS_COLUMN), self._options_text), False)
             if not pc.all(is_default, min_count=0).as_py():
                 raise RowError(f"the rows have a brokerName{NO_OPTIONS}")
-            yield batch.drop_columns([HOLDER])
+            yield batch.drop_columns([OPTIONS_COLUMN])
 
 
 def _parsed(text: str) -> dict[str, str]:

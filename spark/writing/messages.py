@@ -16,7 +16,7 @@ from ..errors import RowError, SchemaError
 from ..options import schema
 from ..options.schema import BINARY, INT, LONG, MAP, STRING
 
-QueueWish = int | str | tuple[str, int]
+QueueSelection = int | str | tuple[str, int]
 """The queue that a row selects: an index into all queues of the topic, a key to hash, or a broker and its queue."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -47,7 +47,7 @@ QUERY_ID, BATCH_ID, PARTITION_ID, SEQ = "SPARK_QUERY_ID", "SPARK_BATCH_ID", "SPA
 TABLE_MARK = "rocketmq?"
 """Prefix of a brokerName that is the default of a table's column: it contains options and names no broker."""
 
-STAMPS = (QUERY_ID, BATCH_ID, PARTITION_ID, SEQ)
+SPARK_PROPERTIES = (QUERY_ID, BATCH_ID, PARTITION_ID, SEQ)
 """Properties of an earlier write, which are removed from rows that were read."""
 
 BODY_BYTES_MAX = 4 << 20
@@ -55,7 +55,7 @@ PROPERTY_BYTES_MAX = 32767
 DELAY_LEVEL_MAX = 18
 FLAG_LIMIT = 1 << 31
 
-_OF_BROKERS = props.STEERING | frozenset(STAMPS)
+_BROKER_PROPERTIES = props.STEERING | frozenset(SPARK_PROPERTIES)
 """Properties that control the broker; they are removed from rows, since such rows were read from a topic.
 
 Delays are set with columns instead.
@@ -72,7 +72,7 @@ class Outgoing:
     topic: str
     body: bytes
     properties: str
-    lane: QueueWish | None
+    queue_selection: QueueSelection | None
     delayed: bool
     ordered: bool
     uniq_key: str
@@ -186,7 +186,7 @@ class RowReader:
             self._delay(found, delay_level, deliver_time_ms)
         uniq_key = next(self._ids)
         text = f"{self._stamps}{self._seq}{_ID}{uniq_key}{_WAIT}"
-        lane: QueueWish | None = None
+        queue_selection: QueueSelection | None = None
         delayed = ordered = False
         if found:
             text = self._encoded(found) + text
@@ -194,11 +194,11 @@ class RowReader:
                 raise self._bad(f"properties have {len(text.encode())} bytes; brokers take {PROPERTY_BYTES_MAX}")
             delayed = props.DELAY in found or props.TIMER_DELIVER_MS in found
         if found or queue_id is not None:
-            lane, ordered = self._lane(queue_id, broker, found)
+            queue_selection, ordered = self._lane(queue_id, broker, found)
         if flag is not None and not -FLAG_LIMIT <= flag < FLAG_LIMIT:
             raise self._bad(f"flag is {flag}; it can be {-FLAG_LIMIT} to {FLAG_LIMIT - 1}")
         assert topic is not None  # a checked topic is not None
-        return Outgoing(topic, body, text, lane, delayed, ordered, uniq_key, flag or 0)
+        return Outgoing(topic, body, text, queue_selection, delayed, ordered, uniq_key, flag or 0)
 
     def _delay(self, found: dict[str, str], level: int | None, at: int | None) -> None:
         if level is not None and not 0 <= level <= DELAY_LEVEL_MAX:
@@ -225,7 +225,7 @@ class RowReader:
 
     def _lane(
         self, queue_id: int | None, broker: str | None, properties: Mapping[str, str]
-    ) -> tuple[QueueWish | None, bool]:
+    ) -> tuple[QueueSelection | None, bool]:
         if queue_id is not None:
             if queue_id < 0:
                 raise self._bad(f"queueId is {queue_id}")
@@ -252,7 +252,7 @@ class RowReader:
         for name, text in pairs:
             if text is not None and not isinstance(text, str):
                 raise self._bad(f"property {name} is {text!r}, not a text")
-            if name and text and name not in _OF_BROKERS:
+            if name and text and name not in _BROKER_PROPERTIES:
                 found[name] = text
         return found
 

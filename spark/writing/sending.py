@@ -17,7 +17,7 @@ from rocketmq_testkit.remoting.client import RemotingClient, batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
-from ..cluster.cluster import Cluster, is_about_who_asks, said
+from ..cluster.cluster import Cluster, describe_error, is_credentials_error
 from ..cluster.connections import LOST, reason
 from ..errors import ClusterError, RowError, SendError
 from ..options.offsets import MessageQueue
@@ -34,7 +34,7 @@ STORED = frozenset(
 )
 """Acknowledgements: the message is stored, even if its flush or replication timed out."""
 
-AGAIN = frozenset(
+RETRYABLE = frozenset(
     {
         ResponseCode.SYSTEM_ERROR,
         ResponseCode.SYSTEM_BUSY,
@@ -104,7 +104,7 @@ class Sender:
         self._next: dict[str, int] = {}
         self._waiting: dict[MessageQueue, deque[_Request]] = {}
         self._busy: set[MessageQueue] = set()
-        self._under_way: deque[_Request] = deque()
+        self._in_flight: deque[_Request] = deque()
         self.sent = Sent()
 
     def send(self, messages: Iterable[Outgoing]) -> None:
@@ -130,7 +130,7 @@ class Sender:
         filling: dict[str | tuple[MessageQueue, bool], _Request] = {}
         for message in messages:
             alone = most == 1 or message.delayed
-            key = message.topic if message.lane is None else (self._queue(message), message.ordered)
+            key = message.topic if message.queue_selection is None else (self._queue(message), message.ordered)
             request = filling.get(key)
             if alone or request is None or not _has_room(request, message, most):
                 request = _Request(self._queue(message), message.ordered)
@@ -145,16 +145,16 @@ class Sender:
 
     def _queue(self, message: Outgoing) -> MessageQueue:
         queues = self._queues.get(message.topic) or self._look_up(message.topic)
-        lane = message.lane
-        if lane is None:
+        queue_selection = message.queue_selection
+        if queue_selection is None:
             at = self._next.get(message.topic, self._first)
             self._next[message.topic] = at + 1
             return queues[at % len(queues)]
-        if isinstance(lane, str):
-            return queues[(props.string_hash(lane) & 0x7FFFFFFF) % len(queues)]
-        if isinstance(lane, int):
-            return self._numbered(queues, lane, f"topic {message.topic}")
-        broker, number = lane
+        if isinstance(queue_selection, str):
+            return queues[(props.string_hash(queue_selection) & 0x7FFFFFFF) % len(queues)]
+        if isinstance(queue_selection, int):
+            return self._numbered(queues, queue_selection, f"topic {message.topic}")
+        broker, number = queue_selection
         of_broker = tuple(each for each in queues if each.broker == broker)
         if not of_broker:  # the row was read from another cluster
             return self._numbered(queues, number, f"topic {message.topic}")
@@ -188,16 +188,16 @@ class Sender:
         """Keep the window full until at most `rest` requests are in flight and none waits."""
         while True:
             self._submit()
-            if not self._under_way or (len(self._under_way) <= rest and not self._ready()):
+            if not self._in_flight or (len(self._in_flight) <= rest and not self._ready()):
                 return
-            self._settle(self._under_way.popleft())
+            self._handle_response(self._in_flight.popleft())
 
     def _ready(self) -> bool:
         return any(self._waiting.values())
 
     def _submit(self) -> None:
         window = self._options.send_window
-        room = window - len(self._under_way)
+        room = window - len(self._in_flight)
         if room < max(1, window // 2):
             return  # one write for several requests costs less
         chosen: dict[str, list[_Request]] = {}
@@ -218,7 +218,7 @@ class Sender:
             self._write(broker, requests)
 
     def _write(self, broker: str, requests: list[_Request]) -> None:
-        self._under_way.extend(requests)
+        self._in_flight.extend(requests)
         now = int(time.time() * 1000)
         by_code: dict[RequestCode, list[_Request]] = {}
         for request in requests:
@@ -257,39 +257,39 @@ class Sender:
             return fields, first.body
         return fields, batch_body([(each.body, each.properties) for each in request.messages], first.flag)
 
-    def _settle(self, request: _Request) -> None:
+    def _handle_response(self, request: _Request) -> None:
         queue = request.queue
         try:
             if request.client is None:
                 raise ConnectionError("there is no connection")
-            answer = request.client.collect(request.opaque, self._options.send_timeout_ms / 1000)
+            response = request.client.collect(request.opaque, self._options.send_timeout_ms / 1000)
         except LOST as error:
             self._lost(queue.broker, request, reason(error))
             return
-        if answer.code in STORED:
+        if response.code in STORED:
             self._busy.discard(queue)
-            fields = answer.ext_fields or {}
+            fields = response.ext_fields or {}
             self.sent.note(queue, len(request.messages), int(fields.get("queueOffset", -1)))
             if self._on_stored is not None:
-                self._on_stored(queue, request.messages, answer)
+                self._on_stored(queue, request.messages, response)
             return
-        if answer.code not in AGAIN or is_about_who_asks(answer):
-            raise SendError(f"{queue} refuses {_shown(request)}: {said(answer)}")
-        self._again(request, said(answer))
+        if response.code not in RETRYABLE or is_credentials_error(response):
+            raise SendError(f"{queue} refuses {_shown(request)}: {describe_error(response)}")
+        self._retry(request, describe_error(response))
 
     def _lost(self, broker: str, request: _Request, why: str) -> None:
         """Handle a lost connection: none of its requests in flight is known to be stored."""
         self._cluster.connections.drop(self._cluster.address(broker))
-        lost = [request, *(each for each in self._under_way if each.queue.broker == broker)]
-        self._under_way = deque(each for each in self._under_way if each.queue.broker != broker)
+        lost = [request, *(each for each in self._in_flight if each.queue.broker == broker)]
+        self._in_flight = deque(each for each in self._in_flight if each.queue.broker != broker)
         for each in reversed(lost):
-            self._again(each, why, front=True)
+            self._retry(each, why, front=True)
         time.sleep(self._options.retry_interval_ms / 1000)
         for topic in {each.queue.topic for each in lost}:
             self._queues.pop(topic, None)
             self._cluster.route(topic)
 
-    def _again(self, request: _Request, why: str, *, front: bool = False) -> None:
+    def _retry(self, request: _Request, why: str, *, front: bool = False) -> None:
         request.attempts += 1
         request.client = None
         self._busy.discard(request.queue)

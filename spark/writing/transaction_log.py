@@ -65,7 +65,7 @@ class TransactionLog:
         done = set(self._finished(batch_id))
         return [each for each in halves if each.uniq_key not in done]
 
-    def finished(self, batch_id: int, halves: Iterable[Half]) -> None:
+    def mark_committed(self, batch_id: int, halves: Iterable[Half]) -> None:
         """Record committed half messages. A line truncated by a crash matches no message."""
         with self._done(batch_id).open("a") as file:
             file.write("".join(f"{each.uniq_key}\n" for each in halves))

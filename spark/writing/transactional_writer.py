@@ -17,7 +17,7 @@ from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
-from ..cluster.cluster import BUSY, Cluster, said
+from ..cluster.cluster import BUSY, Cluster, describe_error
 from ..cluster.connections import LOST, TemporaryError
 from ..errors import RowError, SendError
 from ..options.offsets import MessageQueue
@@ -61,8 +61,8 @@ class TransactionalStreamWriter(DataSourceStreamArrowWriter):
         if self._log(query_id).has(batch_id):
             return made
 
-        def stored(queue: MessageQueue, messages: list[Outgoing], answer: RemotingCommand) -> None:
-            made.halves.append(half_message(queue, messages[0], answer))
+        def stored(queue: MessageQueue, messages: list[Outgoing], response: RemotingCommand) -> None:
+            made.halves.append(half_message(queue, messages[0], response))
 
         stamps = {props.TRANSACTION_PREPARED: "true", props.PRODUCER_GROUP: self._options.producer_group}
         rows = row_reader(self._options, stamps)
@@ -95,7 +95,7 @@ class TransactionalStreamWriter(DataSourceStreamArrowWriter):
             for start in range(0, len(left), PORTION):
                 portion = left[start : start + PORTION]
                 end_transactions(cluster, self._options, portion, COMMIT)
-                log.finished(batchId, portion)
+                log.mark_committed(batchId, portion)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
         """Roll back, unless the batch is decided: Spark also aborts after a failed commit."""
@@ -110,9 +110,9 @@ class TransactionalStreamWriter(DataSourceStreamArrowWriter):
         return TransactionLog(self._options.txn_log_path, query_id)
 
 
-def half_message(queue: MessageQueue, message: Outgoing, answer: RemotingCommand) -> Half:
+def half_message(queue: MessageQueue, message: Outgoing, response: RemotingCommand) -> Half:
     """Return the position of a half message, from its acknowledgement. Raises SendError."""
-    fields = answer.ext_fields or {}
+    fields = response.ext_fields or {}
     position = records.physical_offset_of(fields.get("msgId", ""))
     if position is None or "queueOffset" not in fields:
         raise SendError(f"{queue} acknowledged a half message without saying where it is: {fields}")
@@ -137,19 +137,19 @@ def end_transactions(cluster: Cluster, options: SinkOptions, halves: Sequence[Ha
             address = cluster.address(broker)
             try:
                 client = cluster.connections.to(address)
-                answers = [client.collect(each) for each in client.submit_many(RequestCode.END_TRANSACTION, requests)]
+                responses = [client.collect(each) for each in client.submit_many(RequestCode.END_TRANSACTION, requests)]
             except LOST:
                 cluster.connections.drop(address)
                 raise
-            if any(each.code in BUSY for each in answers):
-                raise TemporaryError(said(next(each for each in answers if each.code in BUSY)))
-            return answers
+            if any(each.code in BUSY for each in responses):
+                raise TemporaryError(describe_error(next(each for each in responses if each.code in BUSY)))
+            return responses
 
-        answers = cluster.connections.patiently(f"broker {broker} did not end transactions", ask)
-        for half, answer in zip(some, answers, strict=True):
-            if answer.code != ResponseCode.SUCCESS:
+        responses = cluster.connections.with_retries(f"broker {broker} did not end transactions", ask)
+        for half, response in zip(some, responses, strict=True):
+            if response.code != ResponseCode.SUCCESS:
                 where = f"half message {half.uniq_key} of topic {half.topic} on {broker}"
-                raise SendError(f"the {where} cannot be ended: {said(answer)}")
+                raise SendError(f"the {where} cannot be ended: {describe_error(response)}")
 
 
 def _end(options: SinkOptions, half: Half, verdict: int) -> dict[str, object]:

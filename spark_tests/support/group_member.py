@@ -46,8 +46,8 @@ class Member:
             push = self._client.next_server_request(SECONDS)
             if push.code != RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
                 continue
-            answer = self._ask(request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": self._group}))
-            names = sorted(json.loads(answer.body)["consumerIdList"])
+            response = self._ask(request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": self._group}))
+            names = sorted(json.loads(response.body)["consumerIdList"])
             if len(names) == members:
                 mine = names.index(self._name)
                 self._own = [queue for queue in range(self._queues) if queue % members == mine]
@@ -66,20 +66,20 @@ class Member:
 
     def _committed(self, queue: int) -> int:
         asked = committed_request(self._topic, self._group, queue, setZeroIfNotFound=False)
-        answer = self._client.request(*asked)
-        if answer.code == ResponseCode.QUERY_NOT_FOUND:
+        response = self._client.request(*asked)
+        if response.code == ResponseCode.QUERY_NOT_FOUND:
             return 0
-        return int((answer.ext_fields or {})["offset"])
+        return int((response.ext_fields or {})["offset"])
 
     def _pull(self, queue: int, at: int) -> tuple[list[bytes], int] | None:
-        answer = self._client.request(*pull_request(self._topic, self._group, queue, at))
-        if answer.code != ResponseCode.SUCCESS:
-            assert answer.code == ResponseCode.PULL_NOT_FOUND, answer.remark
+        response = self._client.request(*pull_request(self._topic, self._group, queue, at))
+        if response.code != ResponseCode.SUCCESS:
+            assert response.code == ResponseCode.PULL_NOT_FOUND, response.remark
             return None
-        bodies = [message.body for message in decode_messages(answer.body)]
-        return bodies, int((answer.ext_fields or {})["nextBeginOffset"])
+        bodies = [message.body for message in decode_messages(response.body)]
+        return bodies, int((response.ext_fields or {})["nextBeginOffset"])
 
     def _ask(self, asked: Request) -> RemotingCommand:
-        answer = self._client.request(*asked)
-        assert answer.code == ResponseCode.SUCCESS, f"{asked.code.name}: {answer.remark}"
-        return answer
+        response = self._client.request(*asked)
+        assert response.code == ResponseCode.SUCCESS, f"{asked.code.name}: {response.remark}"
+        return response

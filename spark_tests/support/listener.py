@@ -24,5 +24,5 @@ class Listener(OneConnection):
                 request = frame.decode(kind, header, body)
                 self.requests.append(request)
                 code = ResponseCode.TOPIC_NOT_EXIST
-                answer = RemotingCommand(code, "JAVA", VERSION_5_3_3, request.opaque, RESPONSE, "no", None, b"")
-                client.sendall(frame.encode(answer))
+                response = RemotingCommand(code, "JAVA", VERSION_5_3_3, request.opaque, RESPONSE, "no", None, b"")
+                client.sendall(frame.encode(response))

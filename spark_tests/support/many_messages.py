@@ -25,7 +25,7 @@ def fill(
             messages = [
                 (body, {**(properties or {}), "TAGS": tags[at % len(tags)]}) for at, body in enumerate(part, start)
             ]
-            answer = client.request(*batch_request(topic, messages, born_ms=1, queue=queue))
-            assert answer.code == 0, answer.remark
+            response = client.request(*batch_request(topic, messages, born_ms=1, queue=queue))
+            assert response.code == 0, response.remark
     if not isinstance(emulator, Emulator):
         emulator.settle()

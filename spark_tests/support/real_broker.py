@@ -44,10 +44,10 @@ class RunningBroker:
     def __init__(self, namesrv: str) -> None:
         self.namesrv = namesrv
         with RemotingClient(namesrv, timeout=SECONDS) as client:
-            answer = client.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+            response = client.request(RequestCode.GET_BROKER_CLUSTER_INFO)
         # Name servers older than 4.9.4 write broker ids as bare numbers.
-        found = re.search(r'[{,]"?0"?:"([0-9.:]+)"', answer.body.decode())
-        assert found is not None, answer.body
+        found = re.search(r'[{,]"?0"?:"([0-9.:]+)"', response.body.decode())
+        assert found is not None, response.body
         self.broker = found[1]
 
     def crash(self) -> None:
@@ -64,7 +64,7 @@ class RealBroker:
         self._apache = apache
         self._made: set[str] = set()
         self._ids = count()
-        self.is_used_up = False
+        self.needs_restart = False
         """True if it was stopped meanwhile: after a restart topics deleted by earlier tests may return from disk."""
 
     def __getattr__(self, name: str) -> Any:
@@ -114,12 +114,12 @@ class RealBroker:
         """Crash and restart the broker."""
         self._apache.crash()
         self._apache.wait_registered()
-        self.is_used_up = True
+        self.needs_restart = True
 
     def stop_broker(self, name: str) -> None:
         """Stop the broker."""
         self._apache.halt()
-        self.is_used_up = True
+        self.needs_restart = True
 
     def start_broker(self, name: str) -> None:
         """Start the broker again."""
@@ -139,9 +139,9 @@ class RealBroker:
     def ask(self, asked: Request, to: str | None = None) -> RemotingCommand:
         """Send a request to the broker, which must succeed."""
         with RemotingClient(to or self.broker, timeout=SECONDS) as client:
-            answer = client.request(*asked)
-        assert answer.code == 0, f"{asked.code.name}: {answer.remark}"
-        return answer
+            response = client.request(*asked)
+        assert response.code == 0, f"{asked.code.name}: {response.remark}"
+        return response
 
     def next_id(self) -> str:
         """Return a message id."""
@@ -149,9 +149,9 @@ class RealBroker:
 
     def _is_settled(self) -> bool:
         with RemotingClient(self.broker, timeout=SECONDS) as client:
-            answer = client.request(RequestCode.GET_BROKER_RUNTIME_INFO)
+            response = client.request(RequestCode.GET_BROKER_RUNTIME_INFO)
         # A newly started broker fails, because it has no statistics yet.
-        return answer.code == 0 and int(json.loads(answer.body)["table"]["dispatchBehindBytes"]) == 0
+        return response.code == 0 and int(json.loads(response.body)["table"]["dispatchBehindBytes"]) == 0
 
     def _queues(self, topic: str) -> int:
         with Cluster(source_options({"nameServer": self.namesrv, "topic": topic})) as cluster:
@@ -166,11 +166,11 @@ class RealBroker:
         )
         with RemotingClient(self.broker, timeout=SECONDS) as client:
             while at < end:
-                answer = client.request(*pull_request(topic, "looks-into-topics", queue, at))
-                assert answer.code == FOUND, answer.remark
-                for record in split_records(answer.body):
+                response = client.request(*pull_request(topic, "looks-into-topics", queue, at))
+                assert response.code == FOUND, response.remark
+                for record in split_records(response.body):
                     yield from_record(record, BROKER)
-                at = int((answer.ext_fields or {})["nextBeginOffset"])
+                at = int((response.ext_fields or {})["nextBeginOffset"])
 
     def _until(self, true: Callable[[], bool], otherwise: str) -> None:
         deadline = time.monotonic() + SECONDS
@@ -208,16 +208,16 @@ class RealTopic:
         if keys:
             found[props.KEYS] = keys if isinstance(keys, str) else " ".join(keys)
         if found.keys() & {props.DELAY, props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS}:
-            self._broker.is_used_up = True  # it reaches its topic later, when the topic may be the next test's
+            self._broker.needs_restart = True  # it reaches its topic later, when the topic may be the next test's
         queue = -1
         if message_group is not None:
             found[props.SHARDING_KEY] = message_group
             queue = (props.string_hash(message_group) & 0x7FFFFFFF) % self._broker._queues(self.name)
         born_ms = int(time.time() * 1000)
-        answer = self._broker.ask(send_request(self.name, body, born_ms=born_ms, queue=queue, properties=found))
+        response = self._broker.ask(send_request(self.name, body, born_ms=born_ms, queue=queue, properties=found))
         self._broker.settle()
         # The message id contains the broker's address and the commit log offset.
-        place = int((answer.ext_fields or {})["msgId"][-16:], 16)
+        place = int((response.ext_fields or {})["msgId"][-16:], 16)
         viewed = self._broker.ask(request(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place}))
         return from_record(viewed.body, BROKER)
 

@@ -154,8 +154,8 @@ def test_the_proxy_rejects_an_ack_with_an_expired_handle(e: ProtocolClient) -> N
     e.filled(1)
     (message,) = e.take()
     e.advance(10_000)
-    answer = e.ack(message.handle)
-    assert (answer.code, answer.remark) == (40013, EXPIRED)
+    response = e.ack(message.handle)
+    assert (response.code, response.remark) == (40013, EXPIRED)
     e.advance(10_000)
     assert e.bodies() == [b"0"]
 

@@ -178,8 +178,8 @@ def test_four_consumers_share_one_queue(e: ProtocolClient) -> None:
 
     def collect() -> None:
         for client in "abcd":
-            if client in waiting and (answer := waiting[client].answer) is not None:
-                for message in answer.messages:
+            if client in waiting and (response := waiting[client].response) is not None:
+                for message in response.messages:
                     assert e.ack(message.handle).ok
                     got[client] += 1
                 del waiting[client]

@@ -60,8 +60,8 @@ def handle(e: ProtocolClient) -> str:
 def test_an_ack_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle: str, text: str) -> None:
     """An acknowledgement with a handle that is too short or has a non-numeric field is rejected."""
     before = e.state()
-    answer = e.ack(text)
-    assert e.says(answer, *TORN[text]), answer
+    response = e.ack(text)
+    assert e.says(response, *TORN[text]), response
     assert e.state() == before
 
 
@@ -73,10 +73,10 @@ def test_a_change_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle:
     The broker reads its revive queue first.
     """
     before = e.state()
-    answer = e.change(text, 1_000)
-    assert not answer.ok
-    assert answer.code == (50001 if e.proxied else 1)
-    assert answer.handle == ""
+    response = e.change(text, 1_000)
+    assert not response.ok
+    assert response.code == (50001 if e.proxied else 1)
+    assert response.handle == ""
     assert e.state() == before
 
 
@@ -87,8 +87,8 @@ def test_an_ack_of_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
 ) -> None:
     changes, broker, proxy = PLACES[what]
     before = e.state()
-    answer = e.ack(forged(handle, **changes))
-    assert e.says(answer, broker, proxy), answer
+    response = e.ack(forged(handle, **changes))
+    assert e.says(response, broker, proxy), response
     assert e.state() == before
 
 
@@ -104,10 +104,10 @@ def test_a_change_at_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
     changes, broker, _ = PLACES[what]
     before = e.state()
     for new in (changes, changes | {"offset": 3}) if "offset" in changes else (changes,):
-        answer = e.change(forged(handle, **new), 1_000)
-        assert not answer.ok
-        assert e.proxied or (answer.code, answer.remark.startswith(broker[1])) == (broker[0], True)
-        assert answer.handle == ""
+        response = e.change(forged(handle, **new), 1_000)
+        assert not response.ok
+        assert e.proxied or (response.code, response.remark.startswith(broker[1])) == (broker[0], True)
+        assert response.handle == ""
     assert e.state() == before
 
 
@@ -158,8 +158,8 @@ def test_an_ordered_ack_affects_only_the_batch_in_flight(e: ProtocolClient, what
     e.ack(first)
     before = e.state()
     if what == "outside":
-        answer = e.ack(forged(second, offset=3))
-        assert e.says(answer, (13, "offset is illegal, key:T@G@0, old:1, commit:3, next:-1"), ABNORMAL), answer
+        response = e.ack(forged(second, offset=3))
+        assert e.says(response, (13, "offset is illegal, key:T@G@0, old:1, commit:3, next:-1"), ABNORMAL), response
     else:
         assert e.ack(forged(second, popped=e.now_ms + 5) if what == "stale" else first).ok
     assert e.state() == before
@@ -183,9 +183,9 @@ def test_the_proxy_rejects_a_receive_with_an_invisible_duration_out_of_range(
     """The proxy rejects a receive whose invisible duration is outside 10 s to 12 h; no message is popped."""
     e.filled(3)
     before = e.state()
-    answer = e.pop(invisible_ms=invisible_ms).answer
-    assert answer is not None
-    assert (answer.code, answer.remark) == (40011, text)
+    response = e.pop(invisible_ms=invisible_ms).response
+    assert response is not None
+    assert (response.code, response.remark) == (40011, text)
     assert e.state() == before
 
 
@@ -202,8 +202,8 @@ def test_the_proxy_rejects_a_change_to_an_invisible_duration_out_of_range(
 ) -> None:
     """The proxy rejects a change of the invisible duration to a value outside 0 to 12 h."""
     before = e.state()
-    answer = e.change(handle, invisible_ms)
-    assert (answer.code, answer.remark, answer.handle) == (40011, text, "")
+    response = e.change(handle, invisible_ms)
+    assert (response.code, response.remark, response.handle) == (40011, text, "")
     assert e.state() == before
 
 
@@ -223,8 +223,8 @@ def test_the_broker_accepts_a_zero_negative_or_overflowing_invisible_duration(
 def test_a_change_to_more_than_three_days_is_rejected(e: BrokerProtocolClient, handle: str) -> None:
     """A change of the invisible duration to more than three days is rejected; the old handle stays valid."""
     before = e.state()
-    answer = e.change(handle, 300_000_000)
-    assert (answer.code, answer.handle) == (1, "")
+    response = e.change(handle, 300_000_000)
+    assert (response.code, response.handle) == (1, "")
     assert e.state() == before
     assert e.ack(handle).ok
     e.advance(20_000)
@@ -256,9 +256,9 @@ def test_a_rejected_pop_takes_no_message(e: ProtocolClient, what: str) -> None:
     e.filled(3)
     e.topic("W", perm=2)
     before = e.state()
-    answer = e.pop(**options, poll_ms=5_000).answer
-    assert answer is not None
-    assert e.says(answer, broker, proxy), answer
+    response = e.pop(**options, poll_ms=5_000).response
+    assert response is not None
+    assert e.says(response, broker, proxy), response
     assert e.state() == before
     assert e.bodies() == [b"0", b"1", b"2"]
 
@@ -280,10 +280,10 @@ def test_the_broker_rejects_a_pop_with_an_invalid_count_or_queue(
     e.group()
     e.filled(3)
     before = e.state()
-    answer = e.pop_one_queue(options.get("queue", -1), count=options.get("count", 32)).answer
-    assert answer is not None
-    assert answer.code == code
-    assert answer.remark.startswith(remark)
+    response = e.pop_one_queue(options.get("queue", -1), count=options.get("count", 32)).response
+    assert response is not None
+    assert response.code == code
+    assert response.remark.startswith(remark)
     assert e.state() == before
 
 
@@ -329,23 +329,23 @@ def test_the_proxy_reduces_a_message_count_above_32_to_32(e: ProtocolClient, cou
 def test_a_pop_of_a_negative_queue_reads_every_queue(e: BrokerProtocolClient) -> None:
     e.topic(queues=2)
     e.store(b"0", queue=1)
-    answer = e.pop_one_queue(-5).answer
-    assert answer is not None
-    assert answer.bodies == [b"0"]
+    response = e.pop_one_queue(-5).response
+    assert response is not None
+    assert response.bodies == [b"0"]
 
 
 @through(*BROKER)
 def test_a_pop_with_a_negative_poll_time_returns_at_once(e: BrokerProtocolClient) -> None:
     """A pop with a negative poll time returns at once; one whose deadline overflows 64 bits does so as well."""
     e.topic()
-    answer = e.pop(poll_ms=-1).answer
-    assert answer is not None
-    assert (answer.code, answer.remark) == (210, "NO_MESSAGE_IN_QUEUE")
+    response = e.pop(poll_ms=-1).response
+    assert response is not None
+    assert (response.code, response.remark) == (210, "NO_MESSAGE_IN_QUEUE")
     for poll_ms in (2**63 - 1, -(2**63)):
-        wrapped = e.pop(poll_ms=poll_ms).answer
+        wrapped = e.pop(poll_ms=poll_ms).response
         assert wrapped is not None
         assert (wrapped.code, wrapped.remark) == (210, "NO_MESSAGE_IN_QUEUE")
-    absurd = e.pop(poll_ms=10**15).answer
+    absurd = e.pop(poll_ms=10**15).response
     assert absurd is None
     e.send(b"0")
     assert e.state()["waiting"] == (0, 0, 0)

@@ -132,8 +132,8 @@ def test_a_recall_with_a_forged_handle_is_rejected(e: ProtocolClient, what: str)
     e.put(deliver_ms=SOON)
     before = e.state()
     text, remark = HANDLES[what]
-    answer = e.recall(text)
-    assert e.says(answer, (604, remark), (50001, PROXY_EXCEPTION + remark)), answer
+    response = e.recall(text)
+    assert e.says(response, (604, remark), (50001, PROXY_EXCEPTION + remark)), response
     assert e.state() == before
     e.advance(30_000)
     assert [each.body for each in e.records("T")] == [b"0"]
@@ -163,8 +163,8 @@ def test_a_recall_in_a_nonexistent_topic_is_rejected(e: ProtocolClient) -> None:
 @through(*BROKER, recall_message_enable=True)
 def test_text_after_the_id_of_a_recall_handle_is_ignored(e: BrokerProtocolClient) -> None:
     e.topic()
-    answer = e.recall(_handle("v1", "T", "broker-a", SOON, "id", "more"))
-    assert (answer.ok, answer.handle) == (True, "id")
+    response = e.recall(_handle("v1", "T", "broker-a", SOON, "id", "more"))
+    assert (response.ok, response.handle) == (True, "id")
 
 
 # Ends of transactions.
@@ -188,14 +188,14 @@ def test_an_end_that_does_not_match_its_half_message_is_rejected(
         (replace(first, place=second.place), "T", "The transaction state table offset wrong"),
         (replace(first, place=FAR), "T", "Find prepared transaction message failed"),
     ):
-        answer = e.end(sent, how, topic=topic, checked=checked)
-        assert answer is not None
-        assert (answer.code, answer.remark.split(", org.")[0]) == (1, remark)
+        response = e.end(sent, how, topic=topic, checked=checked)
+        assert response is not None
+        assert (response.code, response.remark.split(", org.")[0]) == (1, remark)
         assert e.state() == before
     for place in (first.place + 4, second.place + 50, -1, -FAR):
-        answer = e.end(replace(first, place=place), how, checked=checked)
-        assert answer is not None
-        assert answer.code == 1
+        response = e.end(replace(first, place=place), how, checked=checked)
+        assert response is not None
+        assert response.code == 1
         assert e.state() == before
 
 
@@ -211,9 +211,9 @@ def test_an_end_at_a_message_that_is_not_half_is_rejected(e: BrokerProtocolClien
     places.append(replace(places[0], place=op.physical_offset, offset=op.queue_offset))
     before = e.state()
     for sent in places:
-        answer = e.end(sent, how)
-        assert answer is not None
-        assert (answer.code, answer.remark.split(":")[0]) == (1, "java.lang.NullPointerException")
+        response = e.end(sent, how)
+        assert response is not None
+        assert (response.code, response.remark.split(":")[0]) == (1, "java.lang.NullPointerException")
     assert e.state() == before
 
 
@@ -223,9 +223,9 @@ def test_a_commit_of_a_normal_message_with_a_producer_group_is_rejected(e: Broke
     e.topic()
     sent = e.put(PGROUP="T")
     before = e.state()
-    answer = e.end(sent, COMMIT)
-    assert answer is not None
-    assert answer.code == 1
+    response = e.end(sent, COMMIT)
+    assert response is not None
+    assert response.code == 1
     assert e.state() == before
 
 
@@ -235,10 +235,10 @@ def test_an_end_other_than_commit_rollback_or_unknown_is_rejected(e: BrokerProto
     e.topic()
     sent = e.put(half=True)
     before = e.state()
-    answer = e.end(sent, how)
-    assert answer is not None
+    response = e.end(sent, how)
+    assert response is not None
     text = "org.apache.rocketmq.remoting.exception.RemotingCommandException: commitOrRollback field wrong"
-    assert (answer.code, answer.remark.startswith(text)) == (1, True)
+    assert (response.code, response.remark.startswith(text)) == (1, True)
     assert e.state() == before
 
 
@@ -264,9 +264,9 @@ def test_the_proxy_ends_only_transactions_whose_id_it_issued(e: ProtocolClient, 
     blank = e.end(replace(sent, id="  "), how)
     assert e.says(blank, NOT_FOUND, (40008, "transaction id cannot be empty"))
     assert e.state() == before
-    answer = e.end(sent, how)
-    assert answer is not None
-    assert answer.ok
+    response = e.end(sent, how)
+    assert response is not None
+    assert response.ok
 
 
 # Send-backs and dead letters.
@@ -282,9 +282,9 @@ def test_a_send_back_of_an_invalid_log_offset_is_rejected(e: BrokerProtocolClien
     e.beat("consumer-a")
     before = e.state()
     for place in (FAR, e.broker.store.log.max_offset, sent.place + 4, -1):
-        answer = e.send_back(place, level)
-        assert answer.code == 1
-        assert place != FAR or answer.remark == f"look message by offset failed, {FAR}"
+        response = e.send_back(place, level)
+        assert response.code == 1
+        assert place != FAR or response.remark == f"look message by offset failed, {FAR}"
         assert e.state() == before
 
 
@@ -295,8 +295,8 @@ def test_a_send_back_for_an_invalid_group_name_is_rejected(e: BrokerProtocolClie
     sent = e.put()
     before = e.state()
     for name in ("bad group", "g" * 256):
-        answer = e.send_back(sent.place, 1, group=name)
-        assert (answer.code, answer.remark.startswith(f"subscription group not exist, {name} \nSee ")) == (26, True)
+        response = e.send_back(sent.place, 1, group=name)
+        assert (response.code, response.remark.startswith(f"subscription group not exist, {name} \nSee ")) == (26, True)
     assert e.state() == before
 
 

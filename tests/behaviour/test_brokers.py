@@ -192,10 +192,10 @@ def test_a_pop_returns_messages_of_the_requested_broker_only(two: ProtocolClient
 def test_a_waiting_pop_is_woken_by_messages_of_its_own_broker_only(two: ProtocolClient) -> None:
     waits = two.at(B).pop(poll_ms=10_000)
     two.at(A).store(b"of a")
-    assert waits.answer is None
+    assert waits.response is None
     two.at(B).store(b"of b")
-    assert waits.answer is not None
-    assert waits.answer.bodies == [b"of b"]
+    assert waits.response is not None
+    assert waits.response.bodies == [b"of b"]
 
 
 @through(*ALL, brokers=2)
@@ -269,9 +269,9 @@ def test_a_pop_that_waits_at_a_broker_that_stops_gets_no_response(two: BrokerPro
     two.at(B).down()
     two.at(A).store(b"0")
     two.advance(60_000)
-    assert gone.answer is None
-    assert waits.answer is not None
-    assert waits.answer.bodies == [b"0"]
+    assert gone.response is None
+    assert waits.response is not None
+    assert waits.response.bodies == [b"0"]
 
 
 @through("grpc", brokers=2)
@@ -279,12 +279,12 @@ def test_the_proxy_fails_a_waiting_receive_when_its_broker_stops(two: ProtocolCl
     """The proxy fails a waiting receive when its broker stops; a repeated receive is served by another broker."""
     gone, waits = two.at(B).pop(poll_ms=20_000), two.at(A).pop(poll_ms=20_000, client="other")
     two.at(B).down()
-    assert gone.answer is not None
-    assert (gone.answer.code, gone.answer.remark) == (50001, PROXY_EXCEPTION + "the broker[broker-b] has stopped")
-    assert waits.answer is None
+    assert gone.response is not None
+    assert (gone.response.code, gone.response.remark) == (50001, PROXY_EXCEPTION + "the broker[broker-b] has stopped")
+    assert waits.response is None
     again = two.at(B).pop(poll_ms=20_000)
     two.at(A).store(b"0", b"1")
-    served = [each.answer.bodies for each in (waits, again) if each.answer is not None]
+    served = [each.response.bodies for each in (waits, again) if each.response is not None]
     assert sorted(body for bodies in served for body in bodies) == [b"0", b"1"]
 
 
@@ -368,9 +368,9 @@ def half_at_b(e: ProtocolClient) -> ProtocolClient:
 def test_a_transaction_is_committed_at_the_broker_of_its_half_message(half_at_b: ProtocolClient) -> None:
     t = half_at_b
     (sent,) = t.publish(b"0", half=True)
-    answer = t.at(B).end(sent, COMMIT)
-    assert answer is not None
-    assert answer.ok, answer
+    response = t.at(B).end(sent, COMMIT)
+    assert response is not None
+    assert response.ok, response
     assert t.held() == {A: 0, B: 1}
     assert t.at(B).bodies() == [b"0"]
 
@@ -394,9 +394,9 @@ def test_only_the_broker_of_a_half_message_checks_its_transaction(half_at_b: Pro
     t.advance(3_000)
     (question,) = t.at(B).asked("p")
     assert t.at(A).asked("p") == []
-    answer = t.at(B).end(question.sent, COMMIT, checked=True)
-    assert answer is not None
-    assert answer.ok, answer
+    response = t.at(B).end(question.sent, COMMIT, checked=True)
+    assert response is not None
+    assert response.ok, response
     assert t.at(B).bodies() == [b"0"]
 
 
@@ -405,9 +405,9 @@ def test_a_commit_at_another_broker_is_rejected(half_at_b: BrokerProtocolClient)
     """A commit at another broker is rejected and leaves the half message uncommitted."""
     t = half_at_b
     (sent,) = t.publish(b"0", half=True)
-    answer = t.at(A).end(sent, COMMIT)
-    assert answer is not None
-    assert (answer.ok, answer.code) == (False, 1)
+    response = t.at(A).end(sent, COMMIT)
+    assert response is not None
+    assert (response.ok, response.code) == (False, 1)
     assert t.held() == {A: 0, B: 0}
     assert t.at(B).end(sent, COMMIT) is not None
     assert t.held() == {A: 0, B: 1}

@@ -209,11 +209,11 @@ def test_a_delayed_message_wakes_waiting_consumers_on_delivery(waiting: BrokerPr
     pull, pop = waiting.pull(0, suspend_ms=15_000), waiting.pop(group="P", poll_ms=15_000)
     waiting.put(DELAY="2")
     waiting.advance(4_999)
-    assert pull.answer is pop.answer is None
+    assert pull.response is pop.response is None
     waiting.advance(1)
-    for answer in (pull.answer, pop.answer):
-        assert answer is not None
-        assert answer.bodies == [b"0"]
+    for response in (pull.response, pop.response):
+        assert response is not None
+        assert response.bodies == [b"0"]
 
 
 @through(*BROKER)
@@ -258,9 +258,9 @@ def test_a_half_message_with_a_level_is_lost(waiting: BrokerProtocolClient) -> N
     sent = waiting.put(half=True, DELAY="1")
     (message,) = waiting.records(SCHEDULE)
     assert message.property_map()["REAL_TOPIC"] == "RMQ_SYS_TRANS_HALF_TOPIC"
-    answer = waiting.end(sent, 8)
-    assert answer is not None
-    assert answer.ok
+    response = waiting.end(sent, 8)
+    assert response is not None
+    assert response.ok
     waiting.advance(120_000)
     assert delivered_bodies(waiting) == []
 

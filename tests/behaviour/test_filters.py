@@ -47,18 +47,18 @@ def test_a_pull_with_an_expression_returns_only_the_matching_messages(
     e.topic()
     e.group()
     fill(e)
-    answer = e.pull(0, expression=expression, kind=kind).answer
-    assert answer is not None
-    assert (answer.bodies, answer.number) == (found, len(MESSAGES))
+    response = e.pull(0, expression=expression, kind=kind).response
+    assert response is not None
+    assert (response.bodies, response.number) == (found, len(MESSAGES))
 
 
 @pytest.mark.parametrize("expression", [expression for expression, kind, _ in FOUND if kind == SQL])
 @through(*BROKER)
 def test_without_enable_property_filter_a_pull_by_sql_is_rejected(e: BrokerProtocolClient, expression: str) -> None:
     e.topic()
-    answer = e.pull(0, expression=expression, kind=SQL).answer
-    assert answer is not None
-    assert (answer.code, answer.remark) == (1, "The broker does not support consumer to filter message by SQL92")
+    response = e.pull(0, expression=expression, kind=SQL).response
+    assert response is not None
+    assert (response.code, response.remark) == (1, "The broker does not support consumer to filter message by SQL92")
 
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)

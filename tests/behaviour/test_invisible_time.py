@@ -61,9 +61,9 @@ def test_an_invisible_duration_can_be_changed_repeatedly(e: ProtocolClient) -> N
     handle = message.handle
     for _ in range(10):
         e.advance(8_000)
-        answer = e.change(handle, 10_000)
-        assert answer.ok
-        handle = answer.handle
+        response = e.change(handle, 10_000)
+        assert response.ok
+        handle = response.handle
     assert e.records(RETRY) == []
     assert e.ack(handle).ok
     e.advance(30_000)
@@ -135,8 +135,8 @@ def test_the_proxy_rejects_a_change_with_an_expired_handle(e: ProtocolClient) ->
     (message,) = e.take()
     e.advance(10_000)
     before = e.state()
-    answer = e.change(message.handle, 1_000)
-    assert (answer.code, answer.remark, answer.handle) == (40013, EXPIRED, "")
+    response = e.change(message.handle, 1_000)
+    assert (response.code, response.remark, response.handle) == (40013, EXPIRED, "")
     assert e.state() == before
 
 
@@ -166,8 +166,8 @@ def test_a_change_of_an_ordered_message_keeps_its_pop_time(e: ProtocolClient) ->
     e.send(b"0", message_group="g")
     (message,) = e.take(order=True)
     e.advance(4_000)
-    answer = e.change(message.handle, 20_000)
-    old, new = handle_fields(message.handle), handle_fields(answer.handle)
+    response = e.change(message.handle, 20_000)
+    old, new = handle_fields(message.handle), handle_fields(response.handle)
     assert (new["popped"], new["invisible"], new["revive"]) == (old["popped"], "24000", "999")
     e.advance(19_999)
     assert e.bodies(order=True) == []

@@ -8,7 +8,7 @@ from protocol_values import Waiting, handles
 
 def bodies(waiting: Waiting) -> list[bytes] | None:
     """Return the bodies of a response, None while the request waits."""
-    return None if waiting.answer is None else waiting.answer.bodies
+    return None if waiting.response is None else waiting.response.bodies
 
 
 @through(*ALL)
@@ -20,8 +20,8 @@ def test_a_message_wakes_a_waiting_pop(e: ProtocolClient) -> None:
     assert bodies(waiting) is None
     e.send(b"0")
     assert bodies(waiting) == [b"0"]
-    assert waiting.answer is not None
-    assert waiting.answer.messages[0].handle.split(" ")[1] == str(e.now_ms)
+    assert waiting.response is not None
+    assert waiting.response.messages[0].handle.split(" ")[1] == str(e.now_ms)
 
 
 @through(*ALL)
@@ -38,10 +38,10 @@ def test_a_poll_ends_at_its_deadline(e: ProtocolClient, poll_ms: int) -> None:
     e.topic()
     waiting = e.pop(poll_ms=poll_ms)
     e.advance(poll_ms - 1)
-    assert waiting.answer is None
+    assert waiting.response is None
     e.advance(1)
-    assert waiting.answer is not None
-    assert e.says(waiting.answer, (210, "NO_MESSAGE_IN_QUEUE"), (40401, "no new message"))
+    assert waiting.response is not None
+    assert e.says(waiting.response, (210, "NO_MESSAGE_IN_QUEUE"), (40401, "no new message"))
     assert e.state()["waiting"] == (0, 0, 0)
 
 
@@ -175,10 +175,10 @@ def test_a_pop_beyond_pop_polling_size_is_rejected_with_polling_full(e: Protocol
     """
     e.topic()
     waiting = [e.pop(client=str(number), poll_ms=10_000) for number in range(4)]
-    assert [each.answer is None for each in waiting] == [True, True, False, False]
+    assert [each.response is None for each in waiting] == [True, True, False, False]
     for each in waiting[2:]:
-        assert each.answer is not None
-        assert e.says(each.answer, (209, "NO_MESSAGE_IN_QUEUE"), (42900, "polling full"))
+        assert each.response is not None
+        assert e.says(each.response, (209, "NO_MESSAGE_IN_QUEUE"), (42900, "polling full"))
     e.send(b"0")
     assert bodies(waiting[0]) == [b"0"]
 
@@ -245,7 +245,7 @@ def test_a_rebalance_does_not_end_a_held_pull(e: BrokerProtocolClient) -> None:
     e.beat("b")
     e.leave("b")
     e.advance(2_000)
-    assert held.answer is None
+    assert held.response is None
     e.send(b"0")
     assert bodies(held) == [b"0"]
 
@@ -281,14 +281,14 @@ def test_a_notification_reports_an_available_message_or_none_at_its_deadline(e: 
     e.topic()
     in_vain, told = e.notify(poll_ms=3_000), e.notify(poll_ms=8_000)
     e.advance(3_000)
-    assert in_vain.answer is not None
-    assert (in_vain.answer.number, told.answer) == (0, None)
+    assert in_vain.response is not None
+    assert (in_vain.response.number, told.response) == (0, None)
     e.send(b"0")
-    assert told.answer is not None
-    assert told.answer.number == 1
+    assert told.response is not None
+    assert told.response.number == 1
     at_once = e.notify(poll_ms=3_000)
-    assert at_once.answer is not None
-    assert at_once.answer.number == 1
+    assert at_once.response is not None
+    assert at_once.response.number == 1
     assert e.bodies() == [b"0"]
 
 
@@ -307,10 +307,10 @@ def test_a_held_pull_ends_with_pull_not_found_at_its_deadline(e: BrokerProtocolC
     e.filled(1)
     held = e.pull(1, suspend_ms=6_000)
     e.advance(5_999)
-    assert held.answer is None
+    assert held.response is None
     e.advance(5_001)
-    assert held.answer is not None
-    assert (held.answer.code, held.answer.remark, held.answer.number) == (19, "OFFSET_OVERFLOW_ONE", 1)
+    assert held.response is not None
+    assert (held.response.code, held.response.remark, held.response.number) == (19, "OFFSET_OVERFLOW_ONE", 1)
 
 
 @through(*BROKER)
@@ -319,10 +319,10 @@ def test_a_held_pull_skips_a_message_that_does_not_match(e: BrokerProtocolClient
     e.filled(1)
     held = e.pull(1, suspend_ms=15_000, expression="red")
     e.send(b"1", tag="blue")
-    assert held.answer is None
+    assert held.response is None
     e.advance(5_000)
-    assert held.answer is not None
-    assert (held.answer.code, held.answer.remark, held.answer.number) == (20, "NO_MATCHED_MESSAGE", 2)
+    assert held.response is not None
+    assert (held.response.code, held.response.remark, held.response.number) == (20, "NO_MATCHED_MESSAGE", 2)
 
 
 @through(*BROKER)
@@ -333,7 +333,7 @@ def test_only_a_matching_message_wakes_a_held_pull(e: BrokerProtocolClient, expr
     e.topic()
     held = e.pull(0, suspend_ms=15_000, expression=expression, kind=kind)
     e.send(b"0", tag="blue", colour="blue")
-    assert held.answer is None
+    assert held.response is None
     e.send(b"1", tag="red", colour="red")
-    assert held.answer is not None
-    assert (held.answer.bodies, held.answer.number) == ([b"1"], 2)
+    assert held.response is not None
+    assert (held.response.bodies, held.response.number) == ([b"1"], 2)

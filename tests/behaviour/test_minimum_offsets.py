@@ -85,10 +85,10 @@ def test_a_pull_of_a_deleted_offset_returns_the_first_remaining_offset(e: Broker
     fill(e)
     delete(e)
     for offset in (0, 7, IN_A_FILE - 1):
-        moved = e.pull(offset).answer
+        moved = e.pull(offset).response
         assert moved is not None
         assert (moved.code, moved.number, moved.messages) == (MOVED, IN_A_FILE, [])
-    found = e.pull(IN_A_FILE).answer
+    found = e.pull(IN_A_FILE).response
     assert found is not None
     assert (numbers(found.bodies), found.number) == ([25], 26)
 

@@ -51,8 +51,8 @@ def test_a_pop_of_a_group_with_an_invalid_name_is_rejected(e: ProtocolClient, gr
     """
     e.filled(1)
     before = e.broker.groups.table.keys() | set()
-    answer = e.pop(group=group).answer
-    assert e.says(answer, (26, NO_GROUP.format(group)), GROUPS[group]), answer
+    response = e.pop(group=group).response
+    assert e.says(response, (26, NO_GROUP.format(group)), GROUPS[group]), response
     assert e.broker.groups.table.keys() == before
     assert e.bodies() == [b"0"]
 

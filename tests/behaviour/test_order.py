@@ -298,10 +298,10 @@ def test_a_freed_ordered_queue_wakes_a_waiting_pop_if_enabled(e: ProtocolClient,
     e.take(order=True, invisible_ms=10_000)
     waiting = e.pop(order=True, poll_ms=14_000)
     e.advance(after_ms - 1)
-    assert waiting.answer is None
+    assert waiting.response is None
     e.advance(1)
-    assert waiting.answer is not None
-    assert waiting.answer.bodies == [b"0"]
+    assert waiting.response is not None
+    assert waiting.response.bodies == [b"0"]
 
 
 @through(*ALL)
@@ -312,7 +312,7 @@ def test_disabling_the_wake_on_lock_release_applies_to_batches_in_flight(e: Prot
     waiting = e.pop(order=True, poll_ms=14_000)
     e.configure(enableNotifyAfterPopOrderLockRelease="false")
     e.advance(13_999)
-    assert waiting.answer is None
+    assert waiting.response is None
 
 
 @through(*BROKER)

@@ -223,11 +223,11 @@ def test_the_start_position_of_a_pop_applies_to_a_new_group_only(
 ) -> None:
     """The start position in a pop applies to a new group only; that of later pops has no effect."""
     e.filled(3)
-    answer = e.pop_one_queue(0, begin=begin).answer
-    assert answer is not None
-    assert answer.bodies == wanted
+    response = e.pop_one_queue(0, begin=begin).response
+    assert response is not None
+    assert response.bodies == wanted
     e.send(b"3", b"4")
-    again = e.pop_one_queue(0, begin=1 - begin).answer
+    again = e.pop_one_queue(0, begin=1 - begin).response
     assert again is not None
     assert again.bodies == [b"3", b"4"]
 

@@ -71,9 +71,9 @@ def test_a_pop_of_a_topic_without_read_permission_is_rejected(e: ProtocolClient)
     """A pop of a topic without read permission is rejected, and the messages stay stored."""
     e.topic(perm=2)
     e.store(b"0")
-    answer = e.pop().answer
+    response = e.pop().response
     broker, proxy = "the topic[T] peeking message is forbidden", PROXY + "no readable queue"
-    assert e.says(answer, (16, broker), (40300, proxy)), answer
+    assert e.says(response, (16, broker), (40300, proxy)), response
     e.topic(perm=6)
     assert e.bodies() == [b"0"]
 
@@ -100,9 +100,9 @@ def test_a_pop_of_a_disabled_group_is_rejected(e: ProtocolClient) -> None:
     """A pop of a group with consumption disabled is rejected until consumption is enabled again."""
     e.filled(1)
     e.group(consume_enable=False)
-    answer = e.pop().answer
+    response = e.pop().response
     remark = "subscription group no permission, G"
-    assert e.says(answer, (16, remark), (50001, PROXY + remark)), answer
+    assert e.says(response, (16, remark), (50001, PROXY + remark)), response
     e.group(consume_enable=True)
     assert e.bodies() == [b"0"]
 
@@ -112,13 +112,13 @@ def test_a_pop_beyond_the_limit_of_waiting_pops_is_rejected(e: ProtocolClient) -
     """A pop beyond the limit of waiting pops is rejected at once; the waiting pop is served."""
     e.topic()
     waits = e.pop(poll_ms=10_000)
-    answer = e.pop(poll_ms=10_000, client="another").answer
-    assert answer is not None
-    assert (answer.ok, answer.code) == (False, 42900 if e.proxied else 209), answer
-    assert waits.answer is None
+    response = e.pop(poll_ms=10_000, client="another").response
+    assert response is not None
+    assert (response.ok, response.code) == (False, 42900 if e.proxied else 209), response
+    assert waits.response is None
     e.send(b"0")
-    assert waits.answer is not None
-    assert waits.answer.bodies == [b"0"]
+    assert waits.response is not None
+    assert waits.response.bodies == [b"0"]
 
 
 @through(*ALL, disable_consume_if_consumer_read_slowly=True, consumer_fallbehind_threshold=100_000)
@@ -130,10 +130,10 @@ def test_a_group_that_reads_too_far_behind_is_disabled(e: ProtocolClient) -> Non
     e.topic()
     e.group()
     e.store(*(b"%1000d" % number for number in range(120)))
-    assert len(e.pop(count=1, invisible_ms=600_000).answer.messages) == 1  # type: ignore[union-attr]  # answered
+    assert len(e.pop(count=1, invisible_ms=600_000).response.messages) == 1  # type: ignore[union-attr]  # answered
     e.advance(180_000)
-    answer = e.pop().answer
+    response = e.pop().response
     remark = "subscription group no permission, G"
-    assert e.says(answer, (16, remark), (50001, PROXY + remark)), answer
+    assert e.says(response, (16, remark), (50001, PROXY + remark)), response
     e.group()
     assert len(e.bodies()) == 32

@@ -257,10 +257,10 @@ def test_the_first_pull_after_a_reset_returns_the_new_offset(e: BrokerProtocolCl
     e.send(b"1")
     consume(e)
     assert q.reset().code == 0
-    answer = e.pull(2).answer
-    assert answer is not None
-    assert (answer.code, answer.number) == (21, 0)
-    assert e.pull(0).answer.bodies == [b"0", b"1"]  # type: ignore[union-attr]  # the pull does not wait
+    response = e.pull(2).response
+    assert response is not None
+    assert (response.code, response.number) == (21, 0)
+    assert e.pull(0).response.bodies == [b"0", b"1"]  # type: ignore[union-attr]  # the pull does not wait
 
 
 @through(*BROKER, **RESET_BY_CLIENTS)

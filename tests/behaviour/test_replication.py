@@ -186,10 +186,10 @@ def t(e: ProtocolClient) -> ProtocolClient:
     return e
 
 
-def arrived(answer: Answer | None) -> Answer:
+def arrived(response: Answer | None) -> Answer:
     """Return a response that must have arrived."""
-    assert answer is not None
-    return answer
+    assert response is not None
+    return response
 
 
 @through(*ALL, **WAITS)
@@ -214,7 +214,7 @@ def test_a_half_message_after_flush_slave_timeout_can_be_ended(
     assert waiting.sent is not None
     ending = t.ending(waiting.sent, how)
     t.advance(SLAVE_TIMEOUT_MS)
-    assert arrived(ending.answer).ok
+    assert arrived(ending.response).ok
     assert t.bodies() == comes
 
 
@@ -225,13 +225,13 @@ def test_the_proxy_cannot_end_a_half_message_after_flush_slave_timeout(t: Protoc
     waiting = t.begin(half=True)
     t.advance(SLAVE_TIMEOUT_MS)
     assert waiting.sent is not None
-    answer = arrived(t.ending(waiting.sent, COMMIT).answer)
-    assert (answer.code, answer.remark) == (50001, TRANSACTION_DATA_GONE)
+    response = arrived(t.ending(waiting.sent, COMMIT).response)
+    assert (response.code, response.remark) == (50001, TRANSACTION_DATA_GONE)
     t.advance(30_000)
     (question,) = t.asked("p")
     ending = t.ending(question.sent, COMMIT, checked=True)
     t.advance(SLAVE_TIMEOUT_MS)
-    assert arrived(ending.answer).ok
+    assert arrived(ending.response).ok
     assert t.bodies() == [b"0"]
 
 
@@ -239,8 +239,8 @@ def test_the_proxy_cannot_end_a_half_message_after_flush_slave_timeout(t: Protoc
 def test_the_proxy_cannot_end_a_half_message_after_flush_disk_timeout(t: ProtocolClient) -> None:
     sent = t.put(half=True)
     assert sent.code == LATE_DISK[t.name]
-    answer = arrived(t.end(sent, COMMIT))
-    assert (answer.code, answer.remark) == (50001, TRANSACTION_DATA_GONE)
+    response = arrived(t.end(sent, COMMIT))
+    assert (response.code, response.remark) == (50001, TRANSACTION_DATA_GONE)
 
 
 @through(*ALL)
@@ -251,9 +251,9 @@ def test_a_commit_waits_for_a_slave_until_the_timeout_and_succeeds(t: ProtocolCl
     ending = t.ending(sent, COMMIT)
     assert [record.body for record in t.records("T")] == [b"0"]
     t.advance(SLAVE_TIMEOUT_MS - 1)
-    assert ending.answer is None
+    assert ending.response is None
     t.advance(1)
-    assert arrived(ending.answer).ok
+    assert arrived(ending.response).ok
 
 
 @through(*ALL)
@@ -275,8 +275,8 @@ def test_a_commit_of_a_half_message_with_wait_false_does_not_wait(t: BrokerProto
 def test_a_slave_rejects_the_end_of_a_transaction(t: BrokerProtocolClient) -> None:
     """A slave rejects the end of a transaction with SLAVE_NOT_AVAILABLE; its master accepts it."""
     sent = t.put(half=True)
-    answer = arrived(t.at(A, 1).end(sent, COMMIT))
-    assert (answer.ok, answer.code) == (False, 11)
+    response = arrived(t.at(A, 1).end(sent, COMMIT))
+    assert (response.ok, response.code) == (False, 11)
     assert arrived(t.end(sent, COMMIT)).ok
     assert [record.body for record in t.at(A, 1).records("T")] == [b"0"]
 
@@ -332,28 +332,28 @@ def read(e: BrokerProtocolClient) -> BrokerProtocolClient:
 def test_a_slave_serves_the_same_pulls_as_its_master(read: BrokerProtocolClient) -> None:
     """A slave serves the same pull as its master and wakes a held pull when its master stores a message."""
     slave = read.at(A, 1)
-    assert arrived(slave.pull(0).answer) == arrived(read.pull(0).answer)
+    assert arrived(slave.pull(0).response) == arrived(read.pull(0).response)
     waits = slave.pull(3, suspend_ms=15_000)
-    assert waits.answer is None
+    assert waits.response is None
     read.send(b"3")
-    assert arrived(waits.answer).bodies == [b"3"]
+    assert arrived(waits.response).bodies == [b"3"]
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
 def test_a_slave_serves_pulls_while_its_master_is_stopped(read: BrokerProtocolClient) -> None:
     """A slave serves pulls of its replicated messages while its master is stopped."""
     read.down(kill=True)
-    assert arrived(read.at(A, 1).pull(1).answer).bodies == [b"1", b"2"]
+    assert arrived(read.at(A, 1).pull(1).response).bodies == [b"1", b"2"]
 
 
 @through(*BROKER, slaves=1)
 def test_a_slave_rejects_pulls_unless_slave_read_enable_is_set(read: BrokerProtocolClient) -> None:
     """A slave rejects pulls as busy unless slaveReadEnable is set."""
     slave = read.at(A, 1)
-    answer = arrived(slave.pull(0).answer)
-    assert (answer.ok, answer.code) == (False, 2)
+    response = arrived(slave.pull(0).response)
+    assert (response.ok, response.code) == (False, 2)
     slave.configure(slaveReadEnable="true")
-    assert arrived(slave.pull(0).answer).bodies == [b"0", b"1", b"2"]
+    assert arrived(slave.pull(0).response).bodies == [b"0", b"1", b"2"]
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
@@ -363,16 +363,16 @@ def test_a_pull_far_behind_the_end_gets_the_slave_as_suggested_broker(read: Brok
     The ids of the group configuration take precedence, at master and slave alike.
     """
     for asked in (read, read.at(A, 1)):
-        assert arrived(asked.pull(0).answer).suggests == 1
-        assert arrived(asked.pull(3).answer).suggests == 0
+        assert arrived(asked.pull(0).response).suggests == 1
+        assert arrived(asked.pull(3).response).suggests == 0
         asked.group(broker_id=3, which_broker_when_consume_slowly=2)
-    assert [arrived(read.pull(offset).answer).suggests for offset in (0, 3)] == [2, 3]
+    assert [arrived(read.pull(offset).response).suggests for offset in (0, 3)] == [2, 3]
 
 
 @through(*BROKER, slaves=1, access_message_in_memory_max_ratio=0)
 def test_a_slave_that_serves_no_reads_is_not_suggested(read: BrokerProtocolClient) -> None:
     """A pull far behind the end gets the master as suggested broker if slaves do not serve reads."""
-    assert arrived(read.pull(0).answer).suggests == 0
+    assert arrived(read.pull(0).response).suggests == 0
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
@@ -382,8 +382,8 @@ def test_a_pull_beyond_the_end_of_a_slave_returns_the_same_offset(read: BrokerPr
     The slave may lack messages that its master has.
     """
     for asked, code, goes_on in ((read, 21, 3), (read.at(A, 1), 20, 30)):
-        answer = arrived(asked.pull(30).answer)
-        assert (answer.ok, answer.code, answer.number) == (False, code, goes_on)
+        response = arrived(asked.pull(30).response)
+        assert (response.ok, response.code, response.number) == (False, code, goes_on)
 
 
 @through(*ALL, slaves=1)

@@ -149,9 +149,9 @@ def test_a_waiting_pop_occupies_no_thread(e: ProtocolClient) -> None:
         e.group(group)
     waiting = [e.pop(group=group, client=group, poll_ms=20_000) for group in "GHIJ"]
     e.advance(40)
-    assert [each.answer for each in waiting] == [None] * 4
+    assert [each.response for each in waiting] == [None] * 4
     e.store(b"0")
-    assert all(each.answer is not None and each.answer.bodies == [b"0"] for each in waiting)
+    assert all(each.response is not None and each.response.bodies == [b"0"] for each in waiting)
 
 
 @through(
@@ -172,18 +172,18 @@ def test_a_commit_occupies_its_thread_while_it_waits_for_a_slave(e: ProtocolClie
     halves = [e.put(b"%d" % number, half=True) for number in range(3)]
     e.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
     first, second, third = (e.ending(half, COMMIT) for half in halves)
-    assert (first.answer, second.answer) == (None, None)
+    assert (first.response, second.response) == (None, None)
     broker, proxy = (2, "[OVERLOAD]system busy"), (42900, "flow limit")
-    assert e.says(third.answer, broker, proxy), third.answer
+    assert e.says(third.response, broker, proxy), third.response
     assert bodies(e) == [b"0"]
     e.advance(2_000)
-    assert first.answer is not None
-    assert first.answer.ok
-    assert second.answer is None
+    assert first.response is not None
+    assert first.response.ok
+    assert second.response is None
     assert bodies(e) == [b"0", b"1"]
     e.advance(2_000)
-    assert second.answer is not None
-    assert second.answer.ok
+    assert second.response is not None
+    assert second.response.ok
     assert bodies(e) == [b"0", b"1"]
 
 
@@ -198,8 +198,8 @@ def test_a_commit_occupies_its_thread_while_it_waits_for_a_slave(e: ProtocolClie
 def test_a_half_message_whose_commit_a_full_pool_rejected_is_checked(e: ProtocolClient) -> None:
     e.topic(kind="TRANSACTION")
     e.produce("p")
-    answer = e.end(e.put(half=True), COMMIT)
-    assert e.says(answer, (2, "[OVERLOAD]"), (42900, "flow limit")), answer
+    response = e.end(e.put(half=True), COMMIT)
+    assert e.says(response, (2, "[OVERLOAD]"), (42900, "flow limit")), response
     e.advance(5_000)
     assert [each.body for each in e.asked("p")][:1] == [b"0"]
     assert bodies(e) == []
@@ -209,8 +209,8 @@ def test_a_half_message_whose_commit_a_full_pool_rejected_is_checked(e: Protocol
 def test_a_message_whose_ack_a_full_pool_rejected_is_redelivered(e: BrokerProtocolClient) -> None:
     e.filled(1)
     (message,) = e.take()
-    answer = e.ack(message.handle)
-    assert e.says(answer, (2, "[OVERLOAD]"), (0, "")), answer
+    response = e.ack(message.handle)
+    assert e.says(response, (2, "[OVERLOAD]"), (0, "")), response
     e.advance(20_000)
     (again,) = e.take()
     assert (again.body, again.attempt) == (b"0", 1)
@@ -223,11 +223,11 @@ def test_a_waiting_pop_is_not_affected_by_later_rejections(e: BrokerProtocolClie
     e.topic()
     waits = e.pop(poll_ms=20_000)
     e.configure(requestRefusals=f"pull={form} litePull={form}")
-    for turned_away in (e.pop(poll_ms=20_000).answer, e.pull(0).answer, e.peek()):
+    for turned_away in (e.pop(poll_ms=20_000).response, e.pull(0).response, e.peek()):
         assert e.says(turned_away, (2, f"[{form}]"), (0, "")), turned_away
     e.send(b"0")
-    assert waits.answer is not None
-    assert waits.answer.bodies == [b"0"]
+    assert waits.response is not None
+    assert waits.response.bodies == [b"0"]
     e.configure(requestRefusals="")
     e.send(b"1")
     assert e.bodies() == [b"1"]

@@ -256,9 +256,9 @@ def test_without_auto_creation_a_send_back_of_an_unknown_group_is_rejected(e: Br
     """With autoCreateSubscriptionGroup=false a send-back or retry send of an unknown group is rejected."""
     place = stored_message(e)
     before = e.state()
-    for answer in (e.send_back(place, 1, group="new"), e.again(group="new")):
-        assert answer.code == 26
-        assert answer.remark.startswith("subscription group not exist, new \nSee ")
+    for response in (e.send_back(place, 1, group="new"), e.again(group="new")):
+        assert response.code == 26
+        assert response.remark.startswith("subscription group not exist, new \nSee ")
     assert {**e.state(), "topics": None} == {**before, "topics": None}
 
 

@@ -230,10 +230,10 @@ def test_a_timed_message_wakes_a_waiting_pop_on_delivery(timed: ProtocolClient) 
     poll = timed.pop(poll_ms=15_000)
     timed.put(deliver_ms=START_MS + 4_000)
     timed.advance(3_999)
-    assert poll.answer is None
+    assert poll.response is None
     timed.advance(1)
-    assert poll.answer is not None
-    assert poll.answer.bodies == [b"0"]
+    assert poll.response is not None
+    assert poll.response.bodies == [b"0"]
 
 
 @through(*ALL)
@@ -342,8 +342,8 @@ def test_a_second_with_too_many_timed_messages_rejects_sends(timed: ProtocolClie
 def test_a_recalled_message_is_not_delivered(timed: ProtocolClient) -> None:
     """A recalled message is not delivered; others of its second are. The recall returns the message id."""
     sent = [timed.put(body, deliver_ms=START_MS + 5_000) for body in (b"0", b"taken back", b"2")]
-    answer = timed.recall(sent[1].recall)
-    assert (answer.ok, answer.handle) == (True, sent[1].id)
+    response = timed.recall(sent[1].recall)
+    assert (response.ok, response.handle) == (True, sent[1].id)
     timed.advance(600_000)
     assert delivered_bodies(timed) == [b"0", b"2"]
 

@@ -30,10 +30,10 @@ def half(t: ProtocolClient, body: bytes = b"0", **more: object) -> Sent:
     return sent
 
 
-def assert_ended(answer: Answer | None) -> None:
+def assert_ended(response: Answer | None) -> None:
     """Check that the end of a transaction succeeded."""
-    assert answer is not None
-    assert answer.ok, answer
+    assert response is not None
+    assert response.ok, response
 
 
 def delivered_bodies(t: ProtocolClient) -> list[bytes]:
@@ -161,11 +161,11 @@ def check_late_ends(t: ProtocolClient, immune_s: int, left_ms: int, how: int) ->
     assert_ended(t.end(early, ROLLBACK))
     t.advance(1)
     before = t.state()
-    answer = t.end(late, how)
+    response = t.end(late, how)
     if t.proxied:
-        assert_ended(answer)  # The proxy does not wait for the broker's response.
+        assert_ended(response)  # The proxy does not wait for the broker's response.
     else:
-        assert t.says(answer, (604, ""), NOT_FOUND)
+        assert t.says(response, (604, ""), NOT_FOUND)
     assert t.state() == before
     assert delivered_bodies(t) == []
     assert_ended(t.end(asked, how, checked=True))
@@ -216,10 +216,10 @@ def check_commit_wakes(t: ProtocolClient, waiting: Waiting) -> None:
     """Check that a commit completes a waiting request and the half message does not."""
     sent = half(t)
     t.advance(1_000)
-    assert waiting.answer is None
+    assert waiting.response is None
     assert_ended(t.end(sent, COMMIT))
-    assert waiting.answer is not None
-    assert waiting.answer.bodies == [b"0"]
+    assert waiting.response is not None
+    assert waiting.response.bodies == [b"0"]
 
 
 @through(*ALL)

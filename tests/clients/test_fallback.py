@@ -91,9 +91,9 @@ class Relay:
                     self.kept_back += 1
                     if self._silent:
                         continue
-                    answer = RemotingCommand(SYSTEM_ERROR, opaque=request.opaque, flag=RESPONSE, remark="refused")
-                    answer.serialize_type = kind
-                    to_client.write(encode(answer))
+                    response = RemotingCommand(SYSTEM_ERROR, opaque=request.opaque, flag=RESPONSE, remark="refused")
+                    response.serialize_type = kind
+                    to_client.write(encode(response))
                 else:
                     to_broker.write(join(header, content, kind))
         to_broker.close()

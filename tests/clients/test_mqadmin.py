@@ -7,7 +7,7 @@ from typing import Protocol
 from rocketmq_testkit.conformance.clients.remoting_consumption import commit_request, pull_request
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Driver, body
-from rocketmq_testkit.conformance.helpers.settings import KEEPING
+from rocketmq_testkit.conformance.helpers.settings import ACL_STORED_ONLY
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
 
@@ -209,7 +209,7 @@ def test_create_user_and_create_acl_fail_without_a_metadata_provider(server: Ser
 
 def test_mqadmin_creates_changes_copies_and_deletes_users_and_acls() -> None:
     """Commands create, change, show, list, copy and delete users and ACLs."""
-    with Emulator(config=KEEPING) as emulator, Emulator(config=KEEPING) as other:
+    with Emulator(config=ACL_STORED_ONLY) as emulator, Emulator(config=ACL_STORED_ONLY) as other:
         namesrv, of = emulator.namesrv, ("-b", emulator.broker)
 
         def rows(command: str, *words: str) -> list[list[str]]:

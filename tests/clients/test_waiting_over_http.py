@@ -32,14 +32,14 @@ class Story:
         headers = {"content-type": "application/json"}
         request = urllib.request.Request(f"{self.control}/v1/{path}", json.dumps(body).encode(), headers)
         try:
-            with urllib.request.urlopen(request, timeout=600) as answer:
-                return json.load(answer)
+            with urllib.request.urlopen(request, timeout=600) as response:
+                return json.load(response)
         except HTTPError as refused:
             raise AssertionError(refused.read().decode()) from None
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"{self.control}/v1/{path}", timeout=60) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(f"{self.control}/v1/{path}", timeout=60) as response:
+            return json.load(response)
 
     def texts(self, topic: str) -> list[str]:
         return [message["text"] for message in self.get(f"messages/{topic}")["messages"]]

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 
 import pytest
 from rocketmq_testkit.conformance.case import Case
-from rocketmq_testkit.conformance.context.remoting import Remoting
+from rocketmq_testkit.conformance.context.remoting import RemotingContext
 from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS, Capability, TargetError
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.run import Run, carry_out
 from rocketmq_testkit.conformance.scenario import scenario, scenarios_of
-from rocketmq_testkit.conformance.sdk.scenario_context import Stage
+from rocketmq_testkit.conformance.sdk.scenario_context import ScenarioContext
 from rocketmq_testkit.conformance.targets.choose import target as choose
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.fixtures import Emulator
@@ -37,7 +37,7 @@ def addresses(emulator: Emulator, *more: str) -> str:
 
 def run(cases: list[Case], text: str, *, jobs: int = 1, each: Callable[[Outcome], None] = lambda _: None) -> Run:
     """Run cases with a target and compare them with the project's records."""
-    return carry_out(cases, [choose(text)], Truth(), jobs=jobs, each=each)
+    return carry_out(cases, [choose(text)], RecordedOutcomes(), jobs=jobs, each=each)
 
 
 def cases(*nouns: str) -> list[Case]:
@@ -126,7 +126,7 @@ def test_with_a_control_port_a_broker_can_crash_and_restart(served: Emulator) ->
     """With a control port, a broker can crash and restart: clients are disconnected, messages and keys are kept."""
     with choose(addresses(served, f"control={served.control}")) as target:
         assert target.capabilities >= {Capability.VIRTUAL_TIME, Capability.RESTART, Capability.CRASH}
-        with target.lend({}, alone=True) as place, Remoting(place, "t1") as t:
+        with target.lend({}, alone=True) as place, RemotingContext(place, "t1") as t:
             topic = t.topic(queues=1)
             for stop in (t.crash, t.restart):
                 t.sent(topic)
@@ -144,10 +144,10 @@ def test_with_a_control_port_a_broker_can_crash_and_restart(served: Emulator) ->
 def test_an_emulator_stopped_for_a_while_keeps_its_messages(served: Emulator, controlled: bool) -> None:
     """An emulator can be stopped for a while, also by its control port, and keeps its messages."""
     target = choose(addresses(served, f"control={served.control}")) if controlled else EmulatorTarget()
-    with target, target.lend({}, alone=True) as place, Remoting(place, "t2") as t:
+    with target, target.lend({}, alone=True) as place, RemotingContext(place, "t2") as t:
         topic = t.topic(queues=1)
         t.sent(topic)
-        with t.away(), pytest.raises(ConnectionRefusedError), RemotingClient(t.broker_address):
+        with t.stopped(), pytest.raises(ConnectionRefusedError), RemotingClient(t.broker_address):
             pass
         t.sent(topic)
         assert [each.body for each in t.messages_of(topic, t.group())] == [b"m0", b"m0"]
@@ -160,15 +160,15 @@ def test_with_a_control_port_a_scenario_restarts_the_shared_broker(served: Emula
     """
 
     @scenario("BrokerController.shutdown", verbs={"send"}, capabilities={Capability.RESTART}, alone=True)
-    def stops(s: Stage) -> None:
+    def stops(s: ScenarioContext) -> None:
         """A broker keeps stored messages."""
         topic = s.topic()
         s.producer(topic).send(topic)
         s.world.restart()
-        s.see("kept", len(s.stored(topic)))
+        s.note("kept", len(s.stored(topic)))
 
     @scenario("BrokerConfig", settings={"brokerPermission": "4"})
-    def configured(s: Stage) -> None:
+    def configured(s: ScenarioContext) -> None:
         """A broker rejects every message."""
 
     module = types.ModuleType("sample")
@@ -178,7 +178,7 @@ def test_with_a_control_port_a_scenario_restarts_the_shared_broker(served: Emula
     found = carry_out(
         [],
         [choose(addresses(served, f"control={served.control}"))],
-        Truth(),
+        RecordedOutcomes(),
         jobs=2,
         each=lambda _: None,
         scenarios=scenarios_of(module),

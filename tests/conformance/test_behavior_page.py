@@ -9,9 +9,9 @@ import pytest
 from rocketmq_testkit.conformance.case import Case
 from rocketmq_testkit.conformance.discovery import all_cases, all_scenarios
 from rocketmq_testkit.conformance.outcomes import known_differences as explained
-from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.pages import behavior_page, version_page
-from rocketmq_testkit.conformance.scenario import TRUTH_FOLDER, Scenario
+from rocketmq_testkit.conformance.scenario import RECORDS_FOLDER, Scenario
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| (.*) \| `([a-z0-9_.]+)` \| (remoting|grpc|both) \| (.+) \| (.+) \|$", re.MULTILINE)
@@ -23,7 +23,7 @@ INDEX_BYTES_MAX = 40 * 1024
 @cache
 def made() -> dict[str, str]:
     """Return the lists as they would be built now, by file name."""
-    return behavior_page.pages(Truth(), pages.test_files())
+    return behavior_page.pages(RecordedOutcomes(), pages.test_files())
 
 
 def rows() -> list[tuple[str, str, str, str, str]]:
@@ -39,13 +39,15 @@ def rows_by_test() -> dict[str, tuple[str, str, str]]:
 def test_the_index_of_behaviors_is_current() -> None:
     """`make pages` changes nothing in docs/behavior.md."""
     page = (ROOT / "docs" / behavior_page.NAME).read_text()
-    assert page == behavior_page.index(Truth()), "cases, records or docstrings have changed: run `make pages`"
+    assert page == behavior_page.index(RecordedOutcomes()), (
+        "cases, records or docstrings have changed: run `make pages`"
+    )
     assert len(page.encode()) < INDEX_BYTES_MAX
 
 
 def test_the_index_has_the_number_of_rows_of_each_list() -> None:
     """For each noun the index has the number of rows of its list, and it names every file that is built."""
-    page = behavior_page.index(Truth(), site=True)
+    page = behavior_page.index(RecordedOutcomes(), site=True)
     counted = {
         (file, noun): int(count)
         for file, noun, count in re.findall(r"\(behavior/(.+)#(.+)\) \|.*\| (\d+) \|$", page, re.M)
@@ -57,7 +59,7 @@ def test_the_index_has_the_number_of_rows_of_each_list() -> None:
     }
     assert counted == found
     assert {file for file, _ in counted} == set(made())
-    assert all(f"]({version_page.file_name(version)})" in page for version in version_page.versions(Truth()))
+    assert all(f"]({version_page.file_name(version)})" in page for version in version_page.versions(RecordedOutcomes()))
 
 
 def test_docs_contains_only_the_index_of_behaviors() -> None:
@@ -69,7 +71,7 @@ def test_docs_contains_only_the_index_of_behaviors() -> None:
 def test_every_case_and_scenario_has_one_row() -> None:
     """Every case and scenario has one row with its sentence, its source and its record, or `not yet`."""
     known: dict[str, Case | Scenario] = {each.id: each for each in all_cases()}
-    known |= {f"{TRUTH_FOLDER}.{each.id}": each for each in all_scenarios()}
+    known |= {f"{RECORDS_FOLDER}.{each.id}": each for each in all_scenarios()}
     assert sorted(test for _, test, *_ in rows()) == sorted(known)
     for behavior, test, protocol, source, seen in rows():
         assert protocol == (known[test].mark.protocol or "both"), test
@@ -82,18 +84,18 @@ def test_every_case_and_scenario_has_one_row() -> None:
 
 def test_the_lists_of_a_report_have_the_rows_of_all_pages() -> None:
     """One file has the rows of all pages, and one file per version its differences; no file has links."""
-    found = behavior_page.lists(Truth())
+    found = behavior_page.lists(RecordedOutcomes())
     assert sorted(ROW.findall(found.pop(behavior_page.NAME))) == sorted(rows())
-    assert list(found) == [version_page.file_name(version) for version in version_page.versions(Truth())]
+    assert list(found) == [version_page.file_name(version) for version in version_page.versions(RecordedOutcomes())]
     assert [LINK.findall(text) for text in found.values()] == [[]] * len(found)
 
 
 def test_every_record_is_listed_with_its_version_and_date() -> None:
-    truth, found = Truth(), rows_by_test()
-    for version in truth.versions():
-        for noun in truth.nouns(version):
-            for name in truth.names(version, noun):
-                record = truth.of(version, noun, name)
+    records, found = RecordedOutcomes(), rows_by_test()
+    for version in records.versions():
+        for noun in records.nouns(version):
+            for name in records.names(version, noun):
+                record = records.record_of(version, noun, name)
                 assert record is not None
                 test, _, sdk = name.partition("@")
                 seen = found[f"{noun.replace('/', '.')}.{test}"][2]
@@ -108,13 +110,13 @@ def test_every_explained_difference_is_in_the_row_of_its_case_with_its_reason() 
     for table, said in ((explained.DELIBERATE, "**Emulator differs**"), (explained.GAPS, "**Not implemented yet**")):
         for name, reason in table.items():
             test, _, sdk = name.partition("@")
-            row = found[f"{TRUTH_FOLDER}.{test}" if sdk else test]
+            row = found[f"{RECORDS_FOLDER}.{test}" if sdk else test]
             assert f"{said}{f' with {sdk}' if sdk else ''}: {reason}." in row[0]
 
 
 def test_links_of_index_and_lists_lead_to_existing_files_or_built_pages() -> None:
-    built = {version_page.file_name(version) for version in version_page.versions(Truth())}
-    texts = {"": behavior_page.index(Truth())} | {
+    built = {version_page.file_name(version) for version in version_page.versions(RecordedOutcomes())}
+    texts = {"": behavior_page.index(RecordedOutcomes())} | {
         f"{behavior_page.FOLDER}/{file}": text for file, text in made().items()
     }
     for name, text in texts.items():

@@ -11,7 +11,7 @@ SUITE = "rocketmq_testkit.conformance."
 FORBIDDEN = ("deployment.", "targets.", "runner.", "report.", "outcomes.", "rocketmq_testkit.fixtures")
 """Parts of the suite that distinguish targets or read records, and the emulator itself."""
 OF_A_PLACE = {"access", "now_ms", "restart"}
-"""Attributes of a place that cases may use: addresses, its time, and restarts by a scenario."""
+"""Attributes of a deployment that cases may use: addresses, its time, and restarts by a scenario."""
 
 
 def imported(node: ast.AST) -> Iterator[str]:
@@ -29,14 +29,14 @@ def knowledge(text: str) -> Iterator[str]:
             if name.startswith(FORBIDDEN) and name != "deployment.target.Capability":
                 yield f"it imports {name}"
         if isinstance(node, ast.Attribute):
-            of_a_place = isinstance(node.value, ast.Attribute) and node.value.attr == "place"
-            if (of_a_place and node.attr not in OF_A_PLACE) or node.attr in ("capabilities", "jumps", "emulated"):
+            of_a_deployment = isinstance(node.value, ast.Attribute) and node.value.attr == "deployment"
+            if (of_a_deployment and node.attr not in OF_A_PLACE) or node.attr in ("capabilities", "jumps", "emulated"):
                 yield f"line {node.lineno} asks for {node.attr}"
 
 
 @pytest.mark.parametrize("folder", [cases, scenarios], ids=["cases", "scenarios"])
 def test_no_case_or_scenario_imports_a_target(folder: object) -> None:
-    """No case or scenario imports a target, or uses more of a place than its addresses and its time."""
+    """No case or scenario imports a target, or uses more of a deployment than its addresses and its time."""
     [path, *_] = getattr(folder, "__path__")  # noqa: B009 a package, for which mypy has no type
     files = sorted(Path(path).rglob("*.py"))
     assert len(files) > 10
@@ -52,8 +52,8 @@ def test_no_case_or_scenario_imports_a_target(folder: object) -> None:
         "from ..outcomes.truth import Truth",
         "from rocketmq_testkit.fixtures import Emulator",
         "import rocketmq_testkit.conformance.runner.run",
-        "if t.place.jumps: pass",
-        "t.place.pass_ms(1)",
+        "if t.deployment.has_virtual_time: pass",
+        "t.deployment.pass_ms(1)",
     ],
 )
 def test_the_check_finds_each_kind_of_forbidden_import_and_attribute(line: str) -> None:

@@ -4,9 +4,9 @@ import socket
 import threading
 
 import pytest
-from rocketmq_testkit.conformance.context.remoting import Remoting
+from rocketmq_testkit.conformance.context.remoting import RemotingContext
 from rocketmq_testkit.conformance.deployment.target import Access, TargetError
-from rocketmq_testkit.conformance.targets.address import AddressPlace
+from rocketmq_testkit.conformance.targets.address import AddressDeployment
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.remoting.wire import frame
 from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
@@ -32,12 +32,12 @@ def test_a_name_server_without_brokers_ends_the_run_with_a_sentence() -> None:
         threading.Thread(target=_answer_once, args=(server, body), daemon=True).start()
         namesrv = f"127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(TargetError, match=f"the name server {namesrv} knows no broker"):
-            Remoting(AddressPlace(Access(namesrv, "127.0.0.1:1")), "t1")
+            RemotingContext(AddressDeployment(Access(namesrv, "127.0.0.1:1")), "t1")
 
 
 def test_a_stopwatch_can_be_read_for_a_past_instant() -> None:
     """A stopwatch can be read for a past instant, so that the time of the reading does not matter."""
-    with EmulatorTarget() as target, target.lend({}) as place, Remoting(place, "run1") as t:
+    with EmulatorTarget() as target, target.lend({}) as deployment, RemotingContext(deployment, "run1") as t:
         watch, began = t.stopwatch(), t.now_ms()
         t.wait(5)
         assert watch.at(began + 2000).between(1.9, 2.1) == "1.9 to 2.1 s"

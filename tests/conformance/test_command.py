@@ -11,10 +11,10 @@ import pytest
 from rocketmq_testkit.conformance import command
 from rocketmq_testkit.conformance.command import main
 from rocketmq_testkit.conformance.discovery import all_cases
-from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.fixtures import Emulator
 
-SENT = "(send.a_message_is_stored and not grpc)"
+SENT = "(send.a_send_returns_the_message_id_and_queue_offset and not grpc)"
 
 
 def test_list_shows_every_case(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +52,7 @@ def test_report_joins_the_findings_of_several_runs(tmp_path: Path) -> None:
         verdict="differs",
         expected=False,
         seen=[["sent", {"code": 29, "remark": "<b>"}]],
-        truth={"version": "5.3.3", "date": "2026-01-31", "seen": [["sent", {"code": 0}]]},
+        records={"version": "5.3.3", "date": "2026-01-31", "seen": [["sent", {"code": 0}]]},
     )
     first.write_text(json.dumps(content))
     assert (
@@ -72,18 +72,20 @@ def test_exit_code_is_1_for_unrecorded_and_differing_outcomes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The exit code is 1 for unrecorded and differing outcomes, and 0 after `--record`, which lists the changes."""
-    monkeypatch.setattr(command, "Truth", lambda: Truth(tmp_path))
+    monkeypatch.setattr(command, "RecordedOutcomes", lambda: RecordedOutcomes(tmp_path))
     words = ["run", "-k", SENT]
     assert main(words) == 1
     assert "1 unrecorded" in capsys.readouterr().out
     with Emulator(profile="faithful") as emulator:
         real = ["--target", f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},version=5.3.3"]
         assert main([*words, *real, "--record"]) == 0
-        assert "1 records changed\n  send.a_message_is_stored" in capsys.readouterr().out
+        assert "1 records changed\n  send.a_send_returns_the_message_id_and_queue_offset" in capsys.readouterr().out
         assert main([*words, *real, "--record"]) == 0
         assert "0 records changed" in capsys.readouterr().out
     assert main(words) == 0
-    Truth(tmp_path).put("5.3.3", "send", {"a_message_is_stored": [("sent", {"code": 29})]}, "2026-01-31")
+    RecordedOutcomes(tmp_path).put(
+        "5.3.3", "send", {"a_send_returns_the_message_id_and_queue_offset": [("sent", {"code": 29})]}, "2026-01-31"
+    )
     assert main(words) == 1
     assert '- sent: {"code": 29}' in capsys.readouterr().out
 
@@ -95,7 +97,7 @@ def test_make_conformance_real_has_a_valid_command_line() -> None:
     [real] = re.findall(r"^REAL := (.*)", makefile, re.MULTILINE)
     options = command.parser().parse_args(line.replace("$(REAL)", real).split())
     assert options.record
-    assert [each.truth for each in command.targets_of(options)] == ["5.3.3", "5.5.0"]
+    assert [each.recorded_version for each in command.targets_of(options)] == ["5.3.3", "5.5.0"]
 
 
 @pytest.mark.parametrize(("words", "protocols"), [([], {"remoting", "grpc"}), (["--protocol", "grpc"], {"grpc"})])
@@ -108,10 +110,17 @@ def test_option_protocol_selects_the_cases_of_one_protocol(
 
 def test_option_protocol_deselects_sdks_of_other_protocols(tmp_path: Path) -> None:
     file = tmp_path / "r.json"
-    words = ["-k", "scenarios.topics.a_send_to_an_unknown_topic", "--sdk", "python,cpp", "--protocol", "grpc"]
+    words = [
+        "-k",
+        "scenarios.topics.a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc",
+        "--sdk",
+        "python,cpp",
+        "--protocol",
+        "grpc",
+    ]
     assert main(["run", *words, "--json", str(file)]) == 0
     assert [each["id"] for each in json.loads(file.read_text())["outcomes"]] == [
-        "topics.a_send_to_an_unknown_topic@python"
+        "topics.a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc@python"
     ]
 
 
@@ -215,7 +224,12 @@ def test_recorded_deviations_of_a_broker_are_accepted_by_option_expected(
     file = tmp_path / "expected.json"
     with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
         target = ["--target", f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},version=5.3.3"]
-        words = ["run", "-k", f"auto_create.a_client_may_ask_for_no_queues or {SENT}", *target]
+        words = [
+            "run",
+            "-k",
+            f"auto_create.a_send_requesting_no_queues_is_refused_but_creates_the_topic or {SENT}",
+            *target,
+        ]
         assert main(words) == 1
         assert "autoCreateTopicEnable=false (recorded with true): the likely cause" in capsys.readouterr().out
         assert main([*words, "--record-expected", str(file)]) == 0

@@ -73,7 +73,11 @@ def other() -> Iterator[str]:
 def page(other: str, tmp_path_factory: pytest.TempPathFactory) -> Page:
     """The page of one case and one scenario that differ with one of two targets."""
     folder = tmp_path_factory.mktemp("page")
-    words = ("-k", "auto_create.a_send_creates_its_topic or scenarios.topics.a_send_to_an_unknown_topic")
+    words = (
+        "-k",
+        "auto_create.a_send_creates_its_topic or "
+        "scenarios.topics.a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc",
+    )
     targets = ("--target", "emulator", "--target", other)
     assert main(["run", *words, "--sdk", "go-remoting", *targets, "--report", str(folder)]) == 1
     found = Page((folder / "index.html").read_text())

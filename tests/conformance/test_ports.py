@@ -45,7 +45,7 @@ def test_all_ports_of_a_block_are_distinct() -> None:
     """All ports of a block are distinct. A broker listens on two ports in addition to its configured one."""
     held = Ports()
     wanted = [held.namesrv, held.grpc, held.remoting]
-    wanted += [port + more for port in (held.broker, held.beside) for more in (-2, 0, 1)]
+    wanted += [port + more for port in (held.broker, held.second_broker) for more in (-2, 0, 1)]
     held.release()
     assert len(set(wanted)) == len(wanted)
     assert set(wanted) <= set(range(held.namesrv, held.namesrv + SIZE))

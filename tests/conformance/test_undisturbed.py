@@ -5,7 +5,7 @@ import signal
 import threading
 
 import pytest
-from rocketmq_testkit.conformance.deployment.uninterruptible import undisturbed
+from rocketmq_testkit.conformance.deployment.uninterruptible import run_uninterrupted
 
 
 def test_a_signal_during_the_work_interrupts_after_it_is_complete() -> None:
@@ -20,7 +20,7 @@ def test_a_signal_during_the_work_interrupts_after_it_is_complete() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            undisturbed(work)
+            run_uninterrupted(work)
     finally:
         signal.signal(signal.SIGINT, before)
     assert done == ["first", "second"]
@@ -32,11 +32,11 @@ def test_an_error_of_the_work_is_raised_to_the_caller() -> None:
         raise OSError("the folder is gone")
 
     with pytest.raises(OSError, match="the folder is gone"):
-        undisturbed(work)
+        run_uninterrupted(work)
 
 
 def test_the_work_is_complete_when_the_call_returns() -> None:
     """The work is complete when the call returns, although another thread executes it."""
     threads: list[str] = []
-    undisturbed(lambda: threads.append(threading.current_thread().name))
+    run_uninterrupted(lambda: threads.append(threading.current_thread().name))
     assert threads == ["clean-up"]

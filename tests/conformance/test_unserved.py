@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from rocketmq_testkit.conformance.outcomes.not_compared import UNCOMPARED, UNSERVED, rows
+from rocketmq_testkit.conformance.outcomes.not_compared import NOT_COMPARED, UNSUPPORTED_CODES, rows
 from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
 from rocketmq_testkit.remoting.request.broker_requests import CODE_OF_EFFECT
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 
 def test_every_request_code_that_is_not_served_is_listed_once_with_a_reason() -> None:
     """Every request code that is not served is listed once with its reason; served codes are not listed."""
-    listed = Counter(code for codes in UNSERVED for code in codes)
+    listed = Counter(code for codes in UNSUPPORTED_CODES for code in codes)
     elsewhere = codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM)
     here = {*served_codes(), *CODE_OF_EFFECT.values(), *elsewhere}
     assert sorted(listed.elements()) == sorted(code for code in RequestCode if code not in here)
@@ -22,7 +22,7 @@ def test_every_request_code_that_is_not_served_is_listed_once_with_a_reason() ->
 
 def test_reasons_are_sentences() -> None:
     """Every reason is a sentence that fits into a table."""
-    for reason in (*UNSERVED.values(), *UNCOMPARED.values()):
+    for reason in (*UNSUPPORTED_CODES.values(), *NOT_COMPARED.values()):
         assert len(reason) > 25, reason
         assert "|" not in reason
         assert "\n" not in reason

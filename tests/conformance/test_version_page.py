@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from rocketmq_testkit.conformance.discovery import all_cases, all_scenarios
 from rocketmq_testkit.conformance.drivers import registry
-from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Notes, Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Notes, RecordedOutcomes
 from rocketmq_testkit.conformance.pages.version_page import changes, counts, page, versions
-from rocketmq_testkit.conformance.scenario import truth_of
+from rocketmq_testkit.conformance.scenario import record_key
 
 
 def rows(here: Notes, there: Notes) -> list[tuple[str, str, str]]:
@@ -17,36 +17,36 @@ def rows(here: Notes, there: Notes) -> list[tuple[str, str, str]]:
 
 def table(tmp_path: Path, here: Notes, there: Notes) -> list[str]:
     """Return the rows of a page with one case."""
-    truth = Truth(tmp_path)
-    truth.put("5.3.3", "send", {"a_case": here}, "2026-01-31")
-    truth.put("9.9.9", "send", {"a_case": there}, "2026-01-31")
-    assert versions(truth) == ["9.9.9"]
-    return page("9.9.9", truth).rpartition("|---|---|---|---|\n")[2].splitlines()
+    records = RecordedOutcomes(tmp_path)
+    records.store("5.3.3", "send", {"a_case": here}, "2026-01-31")
+    records.store("9.9.9", "send", {"a_case": there}, "2026-01-31")
+    assert versions(records) == ["9.9.9"]
+    return page("9.9.9", records).rpartition("|---|---|---|---|\n")[2].splitlines()
 
 
-@pytest.mark.parametrize("version", versions(Truth()))
+@pytest.mark.parametrize("version", versions(RecordedOutcomes()))
 def test_the_page_has_every_record_of_the_version(version: str) -> None:
     """Each case and scenario with a different record of the version has a row under the heading of its noun."""
-    truth = Truth()
-    sections = {text.partition("\n")[0]: text for text in page(version, truth).split("\n## ")[1:]}
-    for noun in truth.nouns(version):
+    records = RecordedOutcomes()
+    sections = {text.partition("\n")[0]: text for text in page(version, records).split("\n## ")[1:]}
+    for noun in records.nouns(version):
         heading = noun.replace("scenarios/", "scenarios of ")
-        named = [name for name in truth.names(version, noun) if f"\n| {name} | " not in sections[heading]]
+        named = [name for name in records.names(version, noun) if f"\n| {name} | " not in sections[heading]]
         assert named == [], noun
-    of_cases, of_scenarios = counts(version, truth)
-    assert f"{of_cases} cases and {of_scenarios} pairs of scenario and SDK differ." in page(version, truth)
+    of_cases, of_scenarios = counts(version, records)
+    assert f"{of_cases} cases and {of_scenarios} pairs of scenario and SDK differ." in page(version, records)
 
 
 def test_records_of_other_versions_belong_to_existing_cases_and_sdks() -> None:
     """Records of other versions belong to existing cases, scenarios and SDKs."""
     known = {(each.noun, each.name) for each in all_cases()}
-    known |= {truth_of(each.id_with(sdk)) for each in all_scenarios() for sdk in registry.names()}
-    truth = Truth()
+    known |= {record_key(each.id_with(sdk)) for each in all_scenarios() for sdk in registry.names()}
+    records = RecordedOutcomes()
     recorded = {
         (noun, name)
-        for version in versions(truth)
-        for noun in truth.nouns(version)
-        for name in truth.names(version, noun)
+        for version in versions(records)
+        for noun in records.nouns(version)
+        for name in records.names(version, noun)
     }
     assert recorded - known == set()
 
@@ -127,11 +127,11 @@ def test_an_equal_change_at_many_labels_is_one_row(tmp_path: Path) -> None:
 
 def test_a_change_in_several_cases_is_listed_first_with_its_count(tmp_path: Path) -> None:
     """A change in several cases is listed first with its number of cases; numbers in names do not matter."""
-    truth = Truth(tmp_path)
+    records = RecordedOutcomes(tmp_path)
     names = ("one", "two", "three")
-    truth.put("5.3.3", "pop", {name: [("copies", {"body": "x"})] for name in names}, "2026-01-31")
+    records.store("5.3.3", "pop", {name: [("copies", {"body": "x"})] for name in names}, "2026-01-31")
     copies = {name: [("copies", {"body": "x", "G": f"{{group {number}}}"})] for number, name in enumerate(names)}
-    truth.put("9.9.9", "pop", copies, "2026-01-31")
-    text = page("9.9.9", truth)
+    records.store("9.9.9", "pop", copies, "2026-01-31")
+    text = page("9.9.9", records)
     assert "3 cases and 0 pairs of scenario and SDK differ.\n" in text
     assert '| G | — | `"{group}"` | 3 |\n' in text

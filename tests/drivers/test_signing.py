@@ -43,7 +43,7 @@ class Listener(socketserver.ThreadingTCPServer):
         """The address of the listener."""
         return f"127.0.0.1:{self.server_address[1]}"
 
-    def answer(self, asked: RemotingCommand) -> RemotingCommand:
+    def response(self, asked: RemotingCommand) -> RemotingCommand:
         """Return a route to this listener, or success."""
         if asked.code in SENDS:
             self.sends.put(asked)
@@ -67,7 +67,7 @@ class _Connection(socketserver.BaseRequestHandler):
                 for serialize_type, header, body in splitter.feed(data):
                     asked = frame.decode(serialize_type, header, body)
                     if not asked.is_response:
-                        self.request.sendall(frame.encode(listener.answer(asked)))
+                        self.request.sendall(frame.encode(listener.response(asked)))
 
 
 @contextmanager

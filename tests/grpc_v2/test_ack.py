@@ -50,10 +50,10 @@ def changed(handle: str, **fields: object) -> str:
 
 def acked(client: Client, *handles: str, **names: str) -> list[tuple[int, str]]:
     """Return the overall status, then the status of each entry."""
-    answer = client.ask("AckMessage", an_ack(*handles, **names))
-    assert [entry.receipt_handle for entry in answer.entries] == list(handles)
-    assert [entry.message_id for entry in answer.entries] == [f"id-{handle}" for handle in handles]
-    return [(s.code, s.message) for s in (answer.status, *(entry.status for entry in answer.entries))]
+    response = client.ask("AckMessage", an_ack(*handles, **names))
+    assert [entry.receipt_handle for entry in response.entries] == list(handles)
+    assert [entry.message_id for entry in response.entries] == [f"id-{handle}" for handle in handles]
+    return [(s.code, s.message) for s in (response.status, *(entry.status for entry in response.entries))]
 
 
 OK = (20000, "OK")
@@ -171,9 +171,9 @@ class TestChange:
         """
         *_, handle = taken(client, 3)
         world.advance(1_000)
-        answer = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
-        assert (answer.status.code, answer.status.message) == OK
-        old, new = handle.split(" "), answer.receipt_handle.split(" ")
+        response = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
+        assert (response.status.code, response.status.message) == OK
+        old, new = handle.split(" "), response.receipt_handle.split(" ")
         assert new == [old[7], str(START_MS + 1_000), field, *old[3:]]
 
     def test_only_the_changed_handle_is_valid_for_the_new_duration(self, world: GrpcWorld, client: Client) -> None:
@@ -205,14 +205,14 @@ class TestChange:
     def test_a_change_to_a_duration_out_of_range_is_rejected(self, client: Client, asked_ms: int, text: str) -> None:
         """A duration below 0 or above 12 h is rejected without a new handle."""
         (handle,) = taken(client)
-        answer = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
-        assert (answer.status.code, answer.status.message, answer.receipt_handle) == (40011, text, "")
+        response = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
+        assert (response.status.code, response.status.message, response.receipt_handle) == (40011, text, "")
 
     @pytest.mark.parametrize("text", GARBAGE)
     def test_a_change_with_an_invalid_handle_returns_upstreams_exception_text(self, client: Client, text: str) -> None:
         """An invalid handle returns upstream's exception text and no new handle."""
-        answer = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
-        assert (answer.status.code, answer.status.message, answer.receipt_handle) == (50001, GARBAGE[text], "")
+        response = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
+        assert (response.status.code, response.status.message, response.receipt_handle) == (50001, GARBAGE[text], "")
 
     def test_a_change_with_an_expired_handle_is_rejected(self, world: GrpcWorld, client: Client) -> None:
         """An expired handle is rejected. A handle with a duration of 0 expires at once."""
@@ -220,16 +220,16 @@ class TestChange:
         none = client.ask("ChangeInvisibleDuration", a_change(handle, 0)).receipt_handle
         world.advance(10_000)
         for text in (handle, none):
-            answer = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
-            assert (answer.status.code, answer.status.message, answer.receipt_handle) == (40013, EXPIRED, "")
+            response = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
+            assert (response.status.code, response.status.message, response.receipt_handle) == (40013, EXPIRED, "")
 
     @pytest.mark.parametrize("fields", [{"queue_id": 99}, {"offset": 10}, {"topic_type": "1"}])
     def test_a_change_for_an_unknown_queue_offset_or_retry_topic_is_rejected(
         self, client: Client, fields: dict[str, object]
     ) -> None:
         (handle,) = taken(client)
-        answer = client.ask("ChangeInvisibleDuration", a_change(changed(handle, **fields), 1_000))
-        assert (answer.status.code, answer.status.message, answer.receipt_handle) == (
+        response = client.ask("ChangeInvisibleDuration", a_change(changed(handle, **fields), 1_000))
+        assert (response.status.code, response.status.message, response.receipt_handle) == (
             50001, "changeInvisibleDuration failed: status is abnormal", "",
         )  # fmt: skip
 
@@ -246,8 +246,8 @@ class TestChange:
         fifo = world.consumer("fifo", "GF")
         (handle,) = taken(fifo, group="GF")
         world.advance(5_000)
-        answer = fifo.ask("ChangeInvisibleDuration", a_change(handle, 1_000, group="GF"))
-        assert answer.receipt_handle.split(" ")[1:4] == [str(START_MS), "6000", "999"]
+        response = fifo.ask("ChangeInvisibleDuration", a_change(handle, 1_000, group="GF"))
+        assert response.receipt_handle.split(" ")[1:4] == [str(START_MS), "6000", "999"]
 
 
 class TestForward:

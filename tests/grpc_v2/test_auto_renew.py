@@ -189,8 +189,8 @@ class TestRenewal:
         consumer = renewing.consumer()
         (message,) = taken(renewing, client=consumer).messages
         renewing.advance(2 * HOUR)
-        answer = consumer.ask("AckMessage", an_ack(message))
-        assert (answer.status.code, answer.entries[0].receipt_handle) == (
+        response = consumer.ask("AckMessage", an_ack(message))
+        assert (response.status.code, response.entries[0].receipt_handle) == (
             20000,
             message.system_properties.receipt_handle,
         )

@@ -84,8 +84,8 @@ def assert_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]
     assert world.log == []
     after = stored_records(world.broker)
     assert {place: after[place][: len(records)] for place, records in stored.items()} == stored
-    answer = world.client("other").ask("SendMessage", a_send(a_message("T", b"after")))
-    assert answer.status.code == 20000
+    response = world.client("other").ask("SendMessage", a_send(a_message("T", b"after")))
+    assert response.status.code == 20000
     bodies = world.client("other").receive(a_receive("T", "after")).bodies
     assert b"after" in bodies
 

@@ -44,9 +44,9 @@ class Caller:
         """The messages of the response of a call that is over by now."""
         self._peer.read()
         self._peer.frames.clear()
-        answer = self._peer.answers.pop(stream_id)
-        assert answer.ended
-        return answer.messages
+        response = self._peer.responses.pop(stream_id)
+        assert response.ended
+        return response.messages
 
     def wait(self) -> None:
         """Receive a message that comes later, and wait for another one in vain."""

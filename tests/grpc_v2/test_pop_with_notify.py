@@ -242,8 +242,8 @@ class Load:
                 del self.open[number]
                 self.taken += received.bodies
                 if received.handles:
-                    answer = self.clients[number].ask("AckMessage", an_ack(*received.handles))
-                    assert answer.status.code == 20000
+                    response = self.clients[number].ask("AckMessage", an_ack(*received.handles))
+                    assert response.status.code == 20000
                 else:
                     assert received.status.message == "no new message"
 

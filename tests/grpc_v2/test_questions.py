@@ -34,7 +34,7 @@ def verify_commands(stream: Stream) -> list[sv.VerifyMessageCommand]:
     return [each.verify_message_command for each in commands]
 
 
-def answer(stream: Stream, code: int = pb.OK) -> None:
+def response(stream: Stream, code: int = pb.OK) -> None:
     """Send the client's result for the last message."""
     result = sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=verify_commands(stream)[-1].nonce))
     result.status.code = code  # type: ignore[assignment]  # an enum's value
@@ -67,7 +67,7 @@ def test_the_status_of_a_direct_consumption_becomes_its_result(
     call = consume_directly(world, message)
     assert [each.message.body for each in verify_commands(stream)] == [b"hello"]
     assert call.outcome is None
-    answer(stream, code)
+    response(stream, code)
     assert isinstance(call.outcome, ClientResponse)
     assert (call.outcome.code, call.outcome.remark) == (0, "")
     assert orjson.loads(call.outcome.body).get("consumeResult") == result
@@ -103,7 +103,7 @@ def test_a_direct_consumption_without_a_response_returns_system_busy(
     busy = ClientResponse(ResponseCode.SYSTEM_BUSY, "call remote timeout", None, b"")
     assert call.outcome == busy
     if not gone:
-        answer(stream)
+        response(stream)
     world.advance(60_000)
     assert call.outcome == busy
 

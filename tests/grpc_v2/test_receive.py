@@ -18,8 +18,8 @@ TOO_SHORT = "The deadline time remaining is not enough for polling, please check
 def sent(world: GrpcWorld, *bodies: bytes, topic: str = "T", **system: object) -> None:
     """Send messages to a topic, each with its body as its id."""
     for body in bodies:
-        answer = world.client().ask("SendMessage", a_send(a_message(topic, body, message_id=body.decode(), **system)))
-        assert answer.status.code == 20000, answer.status
+        response = world.client().ask("SendMessage", a_send(a_message(topic, body, message_id=body.decode(), **system)))
+        assert response.status.code == 20000, response.status
 
 
 def test_a_receive_returns_status_messages_and_delivery_timestamp_in_order(world: GrpcWorld) -> None:

@@ -141,8 +141,8 @@ class Load:
         if self.chance.random() < self.leaves:
             copy.hidden_until_ms = self.world.now_ms + INVISIBLE_MS
         else:
-            answer = client.ask("AckMessage", an_ack(message, group=group.name))
-            assert answer.status.code == pb.OK
+            response = client.ask("AckMessage", an_ack(message, group=group.name))
+            assert response.status.code == pb.OK
             copy.done = True
 
 

@@ -17,29 +17,29 @@ R, W, RW, NONE = pb.READ, pb.WRITE, pb.READ_WRITE, pb.NONE
 
 def route(world: GrpcWorld, topic: str = "T", endpoints: pb.Endpoints | None = None) -> sv.QueryRouteResponse:
     request = sv.QueryRouteRequest(topic=pb.Resource(name=topic), endpoints=endpoints)
-    answer: sv.QueryRouteResponse = world.client().ask("QueryRoute", request)
-    return answer
+    response: sv.QueryRouteResponse = world.client().ask("QueryRoute", request)
+    return response
 
 
 def assignment(world: GrpcWorld, topic: str = "T", group: str = "G") -> sv.QueryAssignmentResponse:
     request = sv.QueryAssignmentRequest(topic=pb.Resource(name=topic), group=pb.Resource(name=group))
-    answer: sv.QueryAssignmentResponse = world.client().ask("QueryAssignment", request)
-    return answer
+    response: sv.QueryAssignmentResponse = world.client().ask("QueryAssignment", request)
+    return response
 
 
 def test_a_route_lists_the_queues(world: GrpcWorld) -> None:
     """A route has each queue with its id, permission, types and broker address, and echoes the namespace."""
     world.topic(queues=4)
     request = sv.QueryRouteRequest(topic=pb.Resource(name="T", resource_namespace="ns"))
-    answer = world.client().ask("QueryRoute", request)
-    assert (answer.status.code, answer.status.message) == (20000, "OK")
-    for queue_id, queue in enumerate(answer.message_queues):
+    response = world.client().ask("QueryRoute", request)
+    assert (response.status.code, response.status.message) == (20000, "OK")
+    for queue_id, queue in enumerate(response.message_queues):
         assert (queue.id, queue.permission, queue.topic) == (queue_id, RW, request.topic)
         assert (queue.broker.name, queue.broker.id) == ("broker-a", 0)
         assert queue.broker.endpoints.scheme == pb.IPv4
         assert [(a.host, a.port) for a in queue.broker.endpoints.addresses] == [("127.0.0.1", 8081)]
         assert list(queue.accept_message_types) == [pb.NORMAL]
-    assert len(answer.message_queues) == 4
+    assert len(response.message_queues) == 4
 
 
 @pytest.mark.parametrize(

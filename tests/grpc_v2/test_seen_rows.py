@@ -42,8 +42,8 @@ def test_most_calls_ignore_language_version_and_a_missing_deadline(
 ) -> None:
     world.topic()
     world.store(b"x")
-    answer = world.client().ask(name, request_of, deadline_ms=None, **metadata)
-    assert answer.status.code == 20000
+    response = world.client().ask(name, request_of, deadline_ms=None, **metadata)
+    assert response.status.code == 20000
 
 
 @pytest.mark.parametrize("metadata", [{"x_mq_language": ""}, {"x_mq_language": "KLINGON"}, {"x_mq_client_version": ""}])
@@ -70,8 +70,8 @@ def test_a_topic_with_a_system_prefix_is_unknown_like_any_other(world: GrpcWorld
 def test_a_dead_letter_queue_has_a_route(world: GrpcWorld) -> None:
     """An existing dead letter queue has a route."""
     world.topic("%DLQ%G")
-    answer = world.client().ask("QueryRoute", a_route("%DLQ%G"))
-    assert (answer.status.code, len(answer.message_queues)) == (20000, 1)
+    response = world.client().ask("QueryRoute", a_route("%DLQ%G"))
+    assert (response.status.code, len(response.message_queues)) == (20000, 1)
 
 
 @pytest.mark.parametrize("scheme", [pb.DOMAIN_NAME, pb.IPv4, pb.IPv6])
@@ -91,9 +91,9 @@ def test_a_disabled_or_unknown_group_gets_an_assignment_all_the_same() -> None:
     world.topic()
     world.group("GOff", consume_enable=False)
     for group in ("GOff", "Gunk"):
-        answer = world.client().ask("QueryAssignment", an_assignment(group))
-        assert answer.status.code == 20000
-        assert [assigned.message_queue.id for assigned in answer.assignments] == [-1]
+        response = world.client().ask("QueryAssignment", an_assignment(group))
+        assert response.status.code == 20000
+        assert [assigned.message_queue.id for assigned in response.assignments] == [-1]
 
 
 class TestSeveralBrokers:

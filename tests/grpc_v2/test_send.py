@@ -115,8 +115,8 @@ def test_a_message_that_breaks_a_rule_is_refused(world: GrpcWorld, case: str) ->
     """A message that breaks a rule returns upstream's code and text without an entry, and is not stored."""
     world.topic()
     message, code, text = REFUSED[case]
-    answer = send(world, message)
-    assert (answer.status.code, answer.status.message, list(answer.entries)) == (code, text, [])
+    response = send(world, message)
+    assert (response.status.code, response.status.message, list(response.entries)) == (code, text, [])
     assert stored(world) == []
 
 
@@ -125,9 +125,9 @@ def test_a_message_within_the_rules_is_stored(world: GrpcWorld, case: str) -> No
     """A message within the rules is stored, and the response has one entry with the client's id."""
     world.topic()
     message = ACCEPTED[case]
-    answer = send(world, message)
-    assert (answer.status.code, answer.status.message) == (20000, "OK")
-    (entry,) = answer.entries
+    response = send(world, message)
+    assert (response.status.code, response.status.message) == (20000, "OK")
+    (entry,) = response.entries
     assert (entry.status.code, entry.message_id, entry.offset) == (20000, message.system_properties.message_id, 0)
     assert entry.transaction_id == message.system_properties.message_id
     assert entry.recall_handle == ""
@@ -316,10 +316,10 @@ def test_a_batch_is_stored_under_the_first_messages_id_and_returns_one_entry(wor
     world.topic()
     first = a_message(body=b"1", message_id="first", user={"a": "1"})
     second = a_message(body=b"2", message_id="second", user={"b": "2"})
-    answer = send(world, first, second)
-    (entry,) = answer.entries
+    response = send(world, first, second)
+    (entry,) = response.entries
     assert entry.message_id not in ("", "first", "second")
-    assert (entry.transaction_id, entry.offset, answer.status.code) == ("first", 0, 20000)
+    assert (entry.transaction_id, entry.offset, response.status.code) == ("first", 0, 20000)
     records = stored(world)
     assert [record.body for record in records] == [b"1", b"2"]
     assert [record.property_map()["UNIQ_KEY"] for record in records] == ["first", "first"]
@@ -398,5 +398,5 @@ def test_properties_may_be_as_large_as_the_limit(most: int, code: int) -> None:
     world = GrpcWorld(proxy=ProxyConfig(max_user_property_size=most))
     world.topic()
     message = a_message(user={"ab": "cde"}, tag="tag", keys=["k1", "k2", "k"])
-    answer = world.client().ask("SendMessage", a_send(message))
-    assert (answer.entries[0].status.code if answer.entries else answer.status.code) == code
+    response = world.client().ask("SendMessage", a_send(message))
+    assert (response.entries[0].status.code if response.entries else response.status.code) == code

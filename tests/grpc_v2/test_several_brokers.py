@@ -41,8 +41,8 @@ def held(world: GrpcWorld) -> list[int]:
 
 def sent(world: GrpcWorld, count: int) -> list[int]:
     """Send messages and return the codes."""
-    answers = [world.client().ask("SendMessage", a_send(a_message())) for _ in range(count)]
-    return [answer.status.code for answer in answers]
+    responses = [world.client().ask("SendMessage", a_send(a_message())) for _ in range(count)]
+    return [response.status.code for response in responses]
 
 
 def test_sends_go_only_to_running_brokers(world: GrpcWorld) -> None:
@@ -104,8 +104,8 @@ def test_a_slave_without_its_master_delivers_no_messages() -> None:
     assert slave.store.max_offset("T", 0) == 2
     assert set(client.receive(a_receive(broker="broker-b", queue_id=-1)).bodies) == {b"first of 0", b"second of 0"}
     assert client.receive(a_receive(broker="broker-b", queue_id=-1, poll_ms=0)).bodies == []
-    answer = client.ask("AckMessage", an_ack(*before.messages))
-    assert answer.entries[0].status.code == pb.INVALID_RECEIPT_HANDLE
+    response = client.ask("AckMessage", an_ack(*before.messages))
+    assert response.entries[0].status.code == pb.INVALID_RECEIPT_HANDLE
     assert client.ask("ChangeInvisibleDuration", a_change(before.messages[0], 60_000)).status.code == (
         pb.INVALID_RECEIPT_HANDLE
     )
@@ -168,8 +168,8 @@ def test_a_message_can_be_acknowledged_only_on_its_broker(world: GrpcWorld) -> N
     world.store(b"m", broker=1)
     received = world.client().receive(a_receive(broker="broker-b", queue_id=-1))
     world.engine.stop(world.engine.brokers[1])
-    answer = world.client().ask("AckMessage", an_ack(*received.messages))
-    assert answer.entries[0].status.code == pb.INVALID_RECEIPT_HANDLE
+    response = world.client().ask("AckMessage", an_ack(*received.messages))
+    assert response.entries[0].status.code == pb.INVALID_RECEIPT_HANDLE
     world.engine.start(world.engine.brokers[1])
     world.advance(20_000)
     assert world.client().receive(a_receive(broker="broker-a", queue_id=-1)).bodies == []
@@ -200,8 +200,8 @@ def test_a_send_that_no_slave_confirms_returns_slave_persistence_timeout() -> No
     call = world.client().start("SendMessage", a_send(a_message()))
     assert not call.finished
     world.advance(3_000)
-    answer = sv.SendMessageResponse.FromString(call.sent[0])
-    assert answer.entries[0].status.code == pb.SLAVE_PERSISTENCE_TIMEOUT
+    response = sv.SendMessageResponse.FromString(call.sent[0])
+    assert response.entries[0].status.code == pb.SLAVE_PERSISTENCE_TIMEOUT
     assert sum(held(world)) == 1
     assert sent(make_world(slaves=1, broker_role="SYNC_MASTER", in_sync_replicas=2), 2) == [pb.OK, pb.OK]
 
@@ -212,8 +212,8 @@ def test_a_waiting_send_gets_an_error_when_its_broker_stops() -> None:
     call = world.client().start("SendMessage", a_send(a_message()))
     for broker in world.engine.brokers:
         world.engine.stop(broker)
-    answer = sv.SendMessageResponse.FromString(call.sent[0])
-    assert answer.status.code == pb.INTERNAL_SERVER_ERROR
+    response = sv.SendMessageResponse.FromString(call.sent[0])
+    assert response.status.code == pb.INTERNAL_SERVER_ERROR
 
 
 def test_acks_and_changes_of_two_brokers_messages_are_applied_on_both(world: GrpcWorld) -> None:
@@ -310,7 +310,7 @@ def test_a_broker_that_is_not_readable_is_left_out_of_assignments(unreadable: in
     broker = world.engine.brokers[unreadable]
     world.engine.execute(broker, CreateTopic(TopicConfig("T", 2, 2, 2)))
     request = sv.QueryAssignmentRequest(topic=pb.Resource(name="T"), group=pb.Resource(name="G"), endpoints=ENDPOINTS)
-    answer = world.client().ask("QueryAssignment", request)
-    assert [each.message_queue.broker.name for each in answer.assignments] == [
+    response = world.client().ask("QueryAssignment", request)
+    assert [each.message_queue.broker.name for each in response.assignments] == [
         each.name for each in world.engine.brokers if each is not broker
     ]

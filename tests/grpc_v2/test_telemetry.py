@@ -18,7 +18,7 @@ FAILED = "process client telemetryCommand failed. "
 LEVELS_S = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
 
 
-def answer(stream: Stream) -> pb.Settings:
+def response(stream: Stream) -> pb.Settings:
     """Return the settings of the only response so far."""
     (command,) = stream.commands
     assert (command.status.code, command.status.message) == (20000, "OK")
@@ -34,7 +34,7 @@ def test_a_producer_gets_its_backoff_and_limits(world: GrpcWorld, topics: list[s
     settings.access_point.addresses.add(host="127.0.0.1", port=9)
     settings.user_agent.hostname = "vm"
     settings.publishing.max_body_size = 134_217_728
-    got = answer(world.client().settle(settings))
+    got = response(world.client().settle(settings))
     expected = pb.Settings()
     expected.CopyFrom(settings)
     expected.backoff_policy.max_attempts = 3
@@ -56,7 +56,7 @@ def test_a_consumer_gets_its_backoff_batch_size_and_polling_time(
     if known:
         world.group()
     settings = subscribing(client_type=client_type)
-    got = answer(world.client().settle(settings))
+    got = response(world.client().settle(settings))
     assert got.backoff_policy.max_attempts == 17
     assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == LEVELS_S
     subscription = got.subscription
@@ -72,17 +72,17 @@ def test_a_consumer_gets_its_backoff_batch_size_and_polling_time(
 def test_the_settings_of_a_known_group_override_those_of_its_client(world: GrpcWorld) -> None:
     """The settings of a known group override those of its client. For an unknown group the client's values stay."""
     settings = subscribing(fifo=True, poll_s=7)
-    got = answer(world.client("before").settle(settings)).subscription
+    got = response(world.client("before").settle(settings)).subscription
     assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (True, 7, 32)
     world.group()
-    got = answer(world.client("after").settle(settings)).subscription
+    got = response(world.client("after").settle(settings)).subscription
     assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (False, 20, 32)
 
 
 def test_a_client_of_an_ordered_group_gets_fifo_true(world: GrpcWorld) -> None:
     """A client of an ordered group gets fifo=true, even if it sent false."""
     world.group(consume_message_orderly=True)
-    assert answer(world.client().settle(subscribing(fifo=False))).subscription.fifo
+    assert response(world.client().settle(subscribing(fifo=False))).subscription.fifo
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_client_gets_the_retry_policy_of_its_group(
 ) -> None:
     """A client gets its group's retry policy, exponential or a list, with one attempt more than retries."""
     world.group(**fields)
-    policy = answer(world.client().settle(subscribing())).backoff_policy
+    policy = response(world.client().settle(subscribing())).backoff_policy
     assert policy.max_attempts == attempts
     if policy.HasField("exponential_backoff"):
         backoff = policy.exponential_backoff
@@ -112,7 +112,7 @@ def test_configuration_keys_shorten_the_backoff_and_polls_of_consumers(world: Gr
     world.group(retry_policy=RetryPolicy("EXPONENTIAL"))
     world.config.set("pushedLongPollingTimeoutMillis", "2000")
     world.config.set("pushedConsumerBackoff", "1s 2m")
-    got = answer(world.client().settle(subscribing()))
+    got = response(world.client().settle(subscribing()))
     assert got.subscription.long_polling_timeout.seconds == 2
     assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == [1, 120]
 
@@ -221,7 +221,7 @@ def test_a_consumers_topics_and_expressions_are_not_validated_in_settings(
     world: GrpcWorld, settings: pb.Settings
 ) -> None:
     """Odd settings are accepted: a producer's type, a consumer's topics and its expressions are not validated."""
-    answer(world.client().settle(settings))
+    response(world.client().settle(settings))
 
 
 @pytest.mark.parametrize("language", ["", "KLINGON", "java"])
@@ -232,13 +232,13 @@ def test_an_unknown_language_ends_the_stream(world: GrpcWorld, language: str, se
     call = client.settle(settings, x_mq_language=language).call
     text = f"{FAILED}No enum constant org.apache.rocketmq.remoting.protocol.LanguageCode.{language}"
     assert (call.status, call.text) == (13, text)
-    answer(client.settle(publishing(), x_mq_language=language))
+    response(client.settle(publishing(), x_mq_language=language))
 
 
 @pytest.mark.parametrize("language", ["JAVA", "HTTP", "GO", "PYTHON", "RUST", "NODE_JS"])
 def test_languages_of_the_sdks_are_known(world: GrpcWorld, language: str) -> None:
     """The languages of the SDKs are valid. Node.js uses HTTP."""
-    answer(world.client().settle(subscribing(), x_mq_language=language))
+    response(world.client().settle(subscribing(), x_mq_language=language))
 
 
 def test_a_half_close_ends_the_stream_with_ok(world: GrpcWorld) -> None:

@@ -172,8 +172,8 @@ class TestRecall:
 
     def recall(self, world: GrpcWorld, handle: str, topic: str = "D") -> tuple[int, str, str]:
         request = sv.RecallMessageRequest(topic=pb.Resource(name=topic), recall_handle=handle)
-        answer = world.client().ask("RecallMessage", request)
-        return answer.status.code, answer.status.message, answer.message_id
+        response = world.client().ask("RecallMessage", request)
+        return response.status.code, response.status.message, response.message_id
 
     def test_a_timed_message_arrives_at_its_time(self, world: GrpcWorld) -> None:
         """A timed message arrives at its time and shows its delivery timestamp."""

@@ -191,14 +191,14 @@ def test_a_large_but_usual_heartbeat_is_accepted(count: int) -> None:
     groups = [{"groupName": f"G{n}", "subscriptionDataSet": subscriptions} for n in range(count)]
     body = json.dumps({"clientID": "c", "consumerDataSet": groups}).encode()
     peer, _ = handled(request(BEAT, body))
-    assert [answer.code for answer in peer.received()][-1:] == [0]
+    assert [response.code for response in peer.received()][-1:] == [0]
 
 
 def test_a_rejected_request_names_the_limit() -> None:
     """A rejected request names the limit. A header above the limit ends its connection with a line in the log."""
     peer, _ = handled(request(BEAT, filled("{", " ")))
-    (answer,) = peer.received()
-    assert (answer.code, (answer.remark or "").partition(" bytes of JSON")[2]) == (
+    (response,) = peer.received()
+    assert (response.code, (response.remark or "").partition(" bytes of JSON")[2]) == (
         1,
         f", the limit is {ASCII_BYTES_MAX}",
     )

@@ -311,7 +311,9 @@ def test_the_commands_that_record_and_accept_deviations_work(tmp_path: Path) -> 
     commands = only("sh", "--record-expected").strip()
     with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
         commands = commands.replace("127.0.0.1:9876", emulator.namesrv).replace("127.0.0.1:8081", emulator.endpoint)
-        commands = commands.replace("run ", "run -k auto_create.a_client_may_ask_for_no_queues ")
+        commands = commands.replace(
+            "run ", "run -k auto_create.a_send_requesting_no_queues_is_refused_but_creates_the_topic "
+        )
         printed = run("bash", "-euc", commands, cwd=tmp_path)
 
     assert "expected.json: 1 deviations" in printed

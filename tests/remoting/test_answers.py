@@ -92,14 +92,14 @@ class TestSend:
         self, peer: Peer, topic: str, code: int, remark: str
     ) -> None:
         """Error responses to sends have the region and the trace switch, unless upstream's handler throws."""
-        answer = send(peer, topic)
-        assert (answer.code, answer.remark, answer.ext_fields) == (code, remark, MARKS)
+        response = send(peer, topic)
+        assert (response.code, response.remark, response.ext_fields) == (code, remark, MARKS)
 
     def test_a_send_without_a_body_returns_an_exception_without_ext_fields(self, peer: Peer) -> None:
         create(peer, "X")
-        answer = send(peer, "X", b"")
-        assert (answer.code, answer.ext_fields) == (1, None)
-        assert "RemotingCommand.getBody()" in (answer.remark or "")
+        response = send(peer, "X", b"")
+        assert (response.code, response.ext_fields) == (1, None)
+        assert "RemotingCommand.getBody()" in (response.remark or "")
 
     @pytest.mark.parametrize(("left_out", "getter"), [("e", "getQueueId"), ("f", "getSysFlag"), ("h", "getFlag")])
     def test_a_missing_number_of_a_v2_send_is_named_as_in_the_long_header(
@@ -109,14 +109,14 @@ class TestSend:
         create(peer, "X")
         ext = {"a": "PG", "b": "X", "e": "0", "f": "0", "g": "1", "h": "0"}
         del ext[left_out]
-        answer = peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m")
-        assert (answer.code, answer.ext_fields) == (1, None)
-        assert answer.remark == f'{NPE}"{PACKAGE}.SendMessageRequestHeader.{getter}()" is null'
+        response = peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m")
+        assert (response.code, response.ext_fields) == (1, None)
+        assert response.remark == f'{NPE}"{PACKAGE}.SendMessageRequestHeader.{getter}()" is null'
 
     def test_send_message_v2_with_long_field_names_is_rejected(self, peer: Peer) -> None:
         """SEND_MESSAGE_V2 with long field names fails, as on the real broker."""
-        answer = peer.ask(RequestCode.SEND_MESSAGE_V2, {"topic": "X", "queueId": "0"}, b"m")
-        assert (answer.code, answer.ext_fields) == (1, None)
+        response = peer.ask(RequestCode.SEND_MESSAGE_V2, {"topic": "X", "queueId": "0"}, b"m")
+        assert (response.code, response.ext_fields) == (1, None)
 
 
 @pytest.mark.parametrize("left_out", ["offset", "group", "delayLevel"])
@@ -126,8 +126,8 @@ def test_a_send_back_without_offset_group_or_delay_level_is_rejected(peer: Peer,
     ext = {"offset": "0", "group": "G", "delayLevel": "1"}
     assert peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext).code == 0
     del ext[left_out]
-    answer = peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext)
-    assert (answer.code, (answer.remark or "").split(":")[0]) == (1, "java.lang.NullPointerException")
+    response = peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext)
+    assert (response.code, (response.remark or "").split(":")[0]) == (1, "java.lang.NullPointerException")
 
 
 class TestPull:
@@ -137,9 +137,9 @@ class TestPull:
         """A pull that finds messages returns six fields, the status as remark and records as body."""
         create(peer, "P")
         send(peer, "P", b"one", TAGS="A", KEYS="k")
-        answer = pull(peer, "P")
-        assert (answer.code, answer.remark) == (0, "FOUND")
-        assert answer.ext_fields == {
+        response = pull(peer, "P")
+        assert (response.code, response.remark) == (0, "FOUND")
+        assert response.ext_fields == {
             "suggestWhichBrokerId": "0",
             "groupSysFlag": "0",
             "nextBeginOffset": "1",
@@ -147,7 +147,7 @@ class TestPull:
             "minOffset": "0",
             "topicSysFlag": "0",
         }
-        (message,) = decode_messages(answer.body)
+        (message,) = decode_messages(response.body)
         assert (message.topic, message.body, message.tag, message.keys) == ("P", b"one", "A", ["k"])
         assert (message.born_host, message.store_host) == (peer.channel.peer_address, ("127.0.0.1", 10911))
 
@@ -165,26 +165,26 @@ class TestPull:
         """A pull that finds nothing still returns the offsets."""
         create(peer, "P")
         send(peer, "P")
-        answer = pull(peer, "P", offset)
-        assert (answer.code, answer.remark, answer.body) == (code, remark, b"")
-        assert (answer.ext_fields or {})["nextBeginOffset"] == next_offset
+        response = pull(peer, "P", offset)
+        assert (response.code, response.remark, response.body) == (code, remark, b"")
+        assert (response.ext_fields or {})["nextBeginOffset"] == next_offset
 
     def test_a_pull_of_a_topic_without_read_permission_returns_the_forbidden_type(self, peer: Peer) -> None:
         """A pull of a topic without read permission returns forbiddenType 3 (topic)."""
         create(peer, "PW", perm=2)
-        answer = pull(peer, "PW")
-        assert (answer.code, answer.remark) == (16, "the topic[PW] pulling message is forbidden")
-        assert answer.ext_fields == {"forbiddenType": "3"}
+        response = pull(peer, "PW")
+        assert (response.code, response.remark) == (16, "the topic[PW] pulling message is forbidden")
+        assert response.ext_fields == {"forbiddenType": "3"}
 
     def test_a_pull_of_an_unknown_topic_or_queue_returns_upstreams_remark(self, peer: Peer) -> None:
         """Other rejected pulls return empty fields and upstream's texts, including the blank before the line break."""
-        answer = pull(peer, "nope")
-        assert (answer.code, answer.ext_fields) == (17, {})
-        assert answer.remark == f"topic[nope] not exist, apply first please! {FAQ}"
+        response = pull(peer, "nope")
+        assert (response.code, response.ext_fields) == (17, {})
+        assert response.remark == f"topic[nope] not exist, apply first please! {FAQ}"
         create(peer, "P")
         host, number = peer.channel.peer_address
-        answer = pull(peer, "P", queueId=7)
-        assert (answer.code, answer.remark) == (
+        response = pull(peer, "P", queueId=7)
+        assert (response.code, response.remark) == (
             29,
             f"queueId[7] is illegal, topic:[P] topicConfig.readQueueNums:[1] consumer:[/{host}:{number}]",
         )
@@ -195,9 +195,9 @@ class TestPull:
         waiting = port.peer()
         assert waiting.exchange(*pull_request("P", "G", suspend_ms=15_000)) == []
         assert send(peer, "P", b"woke").code == 0
-        (answer,) = waiting.received()
-        assert (answer.code, answer.remark, answer.opaque) == (0, "FOUND", 1)
-        assert [each.body for each in decode_messages(answer.body)] == [b"woke"]
+        (response,) = waiting.received()
+        assert (response.code, response.remark, response.opaque) == (0, "FOUND", 1)
+        assert [each.body for each in decode_messages(response.body)] == [b"woke"]
 
     def test_a_long_polling_pull_of_a_lost_connection_gets_no_message(self, port: Port, peer: Peer) -> None:
         create(peer, "P")
@@ -221,9 +221,9 @@ class TestPop:
         create(peer, "Q")
         for body in (b"a", b"b"):
             send(peer, "Q", body)
-        answer = self.pop(peer)
-        assert (answer.code, answer.remark) == (0, "FOUND")
-        assert answer.ext_fields == {
+        response = self.pop(peer)
+        assert (response.code, response.remark) == (0, "FOUND")
+        assert response.ext_fields == {
             "invisibleTime": "10000",
             "startOffsetInfo": "0 0 0",
             "restNum": "0",
@@ -231,7 +231,7 @@ class TestPop:
             "reviveQid": "0",
             "msgOffsetInfo": "0 0 0,1",
         }
-        assert [each.body for each in decode_messages(answer.body)] == [b"a", b"b"]
+        assert [each.body for each in decode_messages(response.body)] == [b"a", b"b"]
         port.engine.scheduler.advance_to(NOW + 5)
         receipt = f"0 {NOW} 10000 0 0 broker-a 0 1"
         ext = {"consumerGroup": "G", "topic": "Q", "queueId": "0", "offset": "1", "extraInfo": receipt}
@@ -243,9 +243,9 @@ class TestPop:
 
     def test_a_pop_without_messages_returns_all_fields_with_empty_offset_infos(self, peer: Peer) -> None:
         create(peer, "Q")
-        answer = self.pop(peer)
-        assert (answer.code, answer.remark) == (210, "NO_MESSAGE_IN_QUEUE")
-        assert answer.ext_fields == {
+        response = self.pop(peer)
+        assert (response.code, response.remark) == (210, "NO_MESSAGE_IN_QUEUE")
+        assert response.ext_fields == {
             "invisibleTime": "10000",
             "startOffsetInfo": "",
             "restNum": "0",
@@ -262,9 +262,9 @@ class TestPop:
 
     def test_a_rejected_pop_change_or_notification_returns_fields_of_zero(self, peer: Peer) -> None:
         create(peer, "Q")
-        answer = self.pop(peer, maxMsgNums=33)
-        assert (answer.code, answer.remark) == (29, "the broker[127.0.0.1] pop message's num is greater than 32")
-        assert answer.ext_fields == {"invisibleTime": "0", "restNum": "0", "popTime": "0", "reviveQid": "0"}
+        response = self.pop(peer, maxMsgNums=33)
+        assert (response.code, response.remark) == (29, "the broker[127.0.0.1] pop message's num is greater than 32")
+        assert response.ext_fields == {"invisibleTime": "0", "restNum": "0", "popTime": "0", "reviveQid": "0"}
         receipt = "0 0 0 0 0 broker-a 9 0"
         ext = {"consumerGroup": "G", "topic": "Q", "queueId": "9", "offset": "0", "extraInfo": receipt}
         changed = peer.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, {**ext, "invisibleTime": "1"})
@@ -301,8 +301,8 @@ class TestPop:
 
     def test_a_batch_ack_without_body_or_entries_returns_no_message(self, peer: Peer) -> None:
         for body in (b"", b'{"acks":[]}'):
-            answer = peer.ask(RequestCode.BATCH_ACK_MESSAGE, {}, body)
-            assert (answer.code, answer.remark, answer.ext_fields) == (208, None, None)
+            response = peer.ask(RequestCode.BATCH_ACK_MESSAGE, {}, body)
+            assert (response.code, response.remark, response.ext_fields) == (208, None, None)
 
 
 class TestOffsets:
@@ -332,9 +332,9 @@ class TestOffsets:
     def test_a_query_of_an_absent_consumer_offset_returns_query_not_found(self, peer: Peer) -> None:
         """A query of an absent offset returns code 22, which clients read as "no offset yet"."""
         ext = {"consumerGroup": "G", "topic": "nope", "queueId": "0"}
-        answer = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext)
-        assert (answer.code, answer.ext_fields) == (22, {})
-        assert answer.remark == "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
+        response = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext)
+        assert (response.code, response.ext_fields) == (22, {})
+        assert response.remark == "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 
     def test_a_committed_offset_is_returned_by_a_query(self, peer: Peer) -> None:
         """A committed offset can be queried. A missing field is named by the engine, not by the header."""
@@ -345,15 +345,15 @@ class TestOffsets:
         assert (done.code, done.remark, done.ext_fields) == (0, None, {})
         assert peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext).ext_fields == {"offset": "3"}
         del ext["queueId"]
-        answer = peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext)
-        assert (answer.code, answer.remark, answer.ext_fields) == (29, "QueueId is null, topic is P", {})
+        response = peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext)
+        assert (response.code, response.remark, response.ext_fields) == (29, "QueueId is null, topic is P", {})
 
     def test_an_offset_reset_returns_a_table_with_queue_objects_as_keys(self, peer: Peer) -> None:
         create(peer, "P")
         peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
         ext = {"group": "G", "topic": "P", "timestamp": "-1", "isForce": "true"}
-        answer = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext)
-        assert answer.body == b'{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"P"}:0}}'
+        response = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext)
+        assert response.body == b'{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"P"}:0}}'
 
     @pytest.mark.parametrize(("queue_id", "expected"), [("0", 1), ("-1", 0)])
     def test_a_reset_to_an_offset_applies_only_with_a_queue_id(self, peer: Peer, queue_id: str, expected: int) -> None:
@@ -363,9 +363,9 @@ class TestOffsets:
             assert send(peer, "P").code == 0
         peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
         reset = {"group": "G", "topic": "P", "timestamp": "0", "isForce": "true", "queueId": queue_id, "offset": "1"}
-        answer = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, reset)
+        response = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, reset)
         expected_body = f'{{"offsetTable":{{{{"brokerName":"broker-a","queueId":0,"topic":"P"}}:{expected}}}}}'
-        assert answer.body == expected_body.encode()
+        assert response.body == expected_body.encode()
 
 
 class TestClients:
@@ -380,9 +380,9 @@ class TestClients:
     def test_a_joining_client_is_notified_and_listed_until_it_unregisters(self, peer: Peer) -> None:
         """A client that joins a group is notified before its heartbeat response. It is listed until it leaves."""
         create(peer, "P")
-        push, answer = peer.exchange(RequestCode.HEART_BEAT, {}, self.BEAT)
+        push, response = peer.exchange(RequestCode.HEART_BEAT, {}, self.BEAT)
         assert (push.code, push.ext_fields) == (40, {"consumerGroup": "G"})
-        assert answer.ext_fields == {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
+        assert response.ext_fields == {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
         listed = peer.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"})
         assert (listed.ext_fields, listed.body) == ({}, b'{"consumerIdList":["c@1"]}')
         connections = peer.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"})
@@ -430,9 +430,9 @@ class TestNameServer:
         self, peer: Peer, ext: dict[str, str], shown: str
     ) -> None:
         """A route of an unknown topic returns code 17, so that producers request the template topic."""
-        answer = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext)
-        assert (answer.code, answer.ext_fields) == (17, None)
-        assert answer.remark == f"No topic route info in name server for the topic: {shown}{FAQ}"
+        response = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext)
+        assert (response.code, response.ext_fields) == (17, None)
+        assert response.remark == f"No topic route info in name server for the topic: {shown}{FAQ}"
 
     def test_kv_configs_are_put_read_listed_and_deleted(self, peer: Peer) -> None:
         """Values can be put, read, listed and deleted. A put without names fails."""
@@ -509,9 +509,9 @@ def test_a_slave_rejects_sends(port: Port, peer: Peer) -> None:
     """A slave rejects a send without region and trace switch, because upstream rejects it before the processor."""
     create(peer, "X")
     port.engine.brokers[0].config.set("brokerRole", "SLAVE")
-    answer = send(peer, "X")
-    assert (answer.code, answer.ext_fields) == (2, None)
-    assert answer.remark == "[REJECTREQUEST]system busy, start flow control for a while"
+    response = send(peer, "X")
+    assert (response.code, response.ext_fields) == (2, None)
+    assert response.remark == "[REJECTREQUEST]system busy, start flow control for a while"
 
 
 def test_send_responses_follow_the_brokers_region_and_trace_switch() -> None:

@@ -215,11 +215,11 @@ def test_a_route_quotes_broker_ids_only_for_new_clients_or_on_request(
 
     Neither form has white space.
     """
-    answer = response_for(
+    response = response_for(
         GetRouteInfo, ROUTE, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T", **ext}, version=version
     )
-    assert answer.ext_fields is None
-    assert answer.body == (
+    assert response.ext_fields is None
+    assert response.body == (
         b'{"brokerDatas":[{"brokerAddrs":' + ids + b',"brokerName":"broker-a","cluster":"DefaultCluster",'
         b'"enableActingMaster":false}],"filterServerTable":{},"queueDatas":[{"brokerName":"broker-a","perm":6,'
         b'"readQueueNums":4,"topicSysFlag":0,"writeQueueNums":8}]}'
@@ -229,15 +229,15 @@ def test_a_route_quotes_broker_ids_only_for_new_clients_or_on_request(
 def test_an_order_configuration_is_written_as_order_topic_conf_of_the_route() -> None:
     """An order configuration is written between the other members of a route."""
     result = RouteResult([], [], "broker-a:4")
-    answer = response_for(GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
-    assert answer.body == b'{"brokerDatas":[],"filterServerTable":{},"orderTopicConf":"broker-a:4","queueDatas":[]}'
+    response = response_for(GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
+    assert response.body == b'{"brokerDatas":[],"filterServerTable":{},"orderTopicConf":"broker-a:4","queueDatas":[]}'
 
 
 def test_consume_stats_have_queue_objects_as_keys() -> None:
     """In fastjson's dialect a queue is an object where JSON requires a string key."""
     result = ConsumeStatsResult({MessageQueue("T", "b", 0): OffsetWrapper(9, 3, 4, 5)})
-    answer = response_for(GetConsumeStats, result, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G"})
-    assert answer.body == (
+    response = response_for(GetConsumeStats, result, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G"})
+    assert response.body == (
         b'{"consumeTps":0.0,"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:'
         b'{"brokerOffset":9,"consumerOffset":3,"lastTimestamp":5,"pullOffset":4}}}'
     )
@@ -248,8 +248,8 @@ def test_cluster_information_has_unquoted_broker_ids() -> None:
     result = ClusterInfoResult(
         {"broker-a": BrokerMember("DefaultCluster", "broker-a", [0])}, {"DefaultCluster": ["broker-a"]}
     )
-    answer = response_for(GetBrokerClusterInfo, result, RequestCode.GET_BROKER_CLUSTER_INFO, {})
-    assert answer.body == (
+    response = response_for(GetBrokerClusterInfo, result, RequestCode.GET_BROKER_CLUSTER_INFO, {})
+    assert response.body == (
         b'{"brokerAddrTable":{"broker-a":{"brokerAddrs":{0:"127.0.0.1:10911"},"brokerName":"broker-a",'
         b'"cluster":"DefaultCluster","enableActingMaster":false}},"clusterAddrTable":{"DefaultCluster":["broker-a"]}}'
     )
@@ -265,10 +265,10 @@ def test_a_consumer_connection_list_has_the_subscriptions_of_the_heartbeat() -> 
         "BROADCASTING",
         "CONSUME_FROM_FIRST_OFFSET",
     )
-    answer = response_for(
+    response = response_for(
         GetConsumerConnectionList, result, RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"}
     )
-    assert answer.body == (
+    assert response.body == (
         b'{"connectionSet":[{"clientAddr":"10.0.0.7:5","clientId":"c@1","language":"CPP","version":63}],'
         b'"consumeFromWhere":"CONSUME_FROM_FIRST_OFFSET","consumeType":"CONSUME_POP","messageModel":"BROADCASTING",'
         b'"subscriptionTable":{"T":{"classFilterMode":false,"codeSet":[65,66],"expressionType":"TAG",'
@@ -288,8 +288,8 @@ def test_an_absent_assignment_and_an_empty_one_are_encoded_differently() -> None
         ),
     ):
         result = AssignmentResult(assignments)
-        answer = response_for(QueryAssignment, result, RequestCode.QUERY_ASSIGNMENT, {}, body=body)
-        assert answer.body == text
+        response = response_for(QueryAssignment, result, RequestCode.QUERY_ASSIGNMENT, {}, body=body)
+        assert response.body == text
 
 
 def test_a_batch_acknowledgement_is_read_with_short_and_long_member_names() -> None:
@@ -344,8 +344,8 @@ def test_a_queue_lock_without_a_group_has_an_empty_group() -> None:
 
 def test_the_address_of_a_broker_name_is_that_of_its_master() -> None:
     result = TopicListResult(["T"], BrokerMember("DefaultCluster", "broker-a", [1, 0]))
-    answer = response_for(GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
-    assert b'"brokerAddr":"127.0.0.1:10911"' in answer.body
+    response = response_for(GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
+    assert b'"brokerAddr":"127.0.0.1:10911"' in response.body
 
 
 @pytest.mark.parametrize(
@@ -358,9 +358,9 @@ def test_a_batch_stored_as_a_whole_returns_the_batch_id(code: RequestCode, handl
     """
     result = WholeBatchSendResult(ResponseCode.SUCCESS, "the-id", 1, 2, "the-batch", 3, "the-handle")
     ext = {"a": "PG", "b": "T", "e": "0", "f": "0", "g": "0", "h": "0", "i": ""}
-    answer = response_for(SendMessage, result, code, ext, body=b"m")
-    assert answer.code == 0, answer
-    fields = answer.ext_fields or {}
+    response = response_for(SendMessage, result, code, ext, body=b"m")
+    assert response.code == 0, response
+    fields = response.ext_fields or {}
     assert (fields.get("batchUniqId"), fields.get("recallHandle")) == ("the-batch", handle)
 
 

@@ -28,16 +28,16 @@ def test_a_changed_broker_configuration_is_read_back_with_its_version(peer: Peer
     A change is read back.
     """
     assert peer.ask(RequestCode.UPDATE_BROKER_CONFIG, None, b"popPollingSize=7\n").code == 0
-    answer = peer.ask(RequestCode.GET_BROKER_CONFIG)
-    assert b"popPollingSize=7\n" in answer.body
-    assert json.loads((answer.ext_fields or {})["version"])["counter"] >= 1
+    response = peer.ask(RequestCode.GET_BROKER_CONFIG)
+    assert b"popPollingSize=7\n" in response.body
+    assert json.loads((response.ext_fields or {})["version"])["counter"] >= 1
 
 
 def test_a_changed_name_server_configuration_is_read_back_without_version(peer: Peer) -> None:
     assert peer.ask(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"orderMessageEnable=true\n").code == 0
-    answer = peer.ask(RequestCode.GET_NAMESRV_CONFIG)
-    assert (answer.code, answer.ext_fields) == (0, None)
-    assert b"orderMessageEnable=true\n" in answer.body
+    response = peer.ask(RequestCode.GET_NAMESRV_CONFIG)
+    assert (response.code, response.ext_fields) == (0, None)
+    assert b"orderMessageEnable=true\n" in response.body
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_a_change_with_an_invalid_key_or_value_is_rejected_as_a_whole(
     """
     change, tell = where
     before = peer.ask(tell).body
-    answer = peer.ask(change, None, text)
-    assert answer.code == REFUSED
-    assert (answer.remark or "").startswith(remark)
+    response = peer.ask(change, None, text)
+    assert response.code == REFUSED
+    assert (response.remark or "").startswith(remark)
     assert peer.ask(tell).body == before
 
 
@@ -80,8 +80,8 @@ def test_a_change_of_a_blacklisted_key_is_rejected_as_a_whole(
 ) -> None:
     before = peer.ask(where[1]).body
     for name in names:
-        answer = peer.ask(where[0], None, f"{name}=/x\npopPollingSize=7\norderMessageEnable=true\n".encode())
-        assert (answer.code, answer.remark) == (FORBIDDEN, "Can not update config in black list.")
+        response = peer.ask(where[0], None, f"{name}=/x\npopPollingSize=7\norderMessageEnable=true\n".encode())
+        assert (response.code, response.remark) == (FORBIDDEN, "Can not update config in black list.")
     assert peer.ask(where[1]).body == before
 
 

@@ -31,13 +31,13 @@ DELETING = {RequestCode.DELETE_TOPIC_IN_BROKER}
 MAX_OFFSET = {"topic": "T", "queueId": "0"}
 
 
-def recording(answer: Any = None) -> tuple[Port, RecordingNode]:
+def recording(response: Any = None) -> tuple[Port, RecordingNode]:
     """Return a port with a broker that records its operations."""
 
     def refuse_or_answer(operation: Operation) -> Result:
-        if isinstance(answer, Exception):
-            raise answer
-        return OffsetResult(5) if answer is None else answer
+        if isinstance(response, Exception):
+            raise response
+        return OffsetResult(5) if response is None else response
 
     broker = RecordingNode(Role.BROKER, dict.fromkeys(RecordingNode(Role.BROKER).handlers, refuse_or_answer))
     engine = Engine(now_ms=1_700_000_000_000, report_bug=lambda bug: None)
@@ -79,8 +79,8 @@ def test_oneway_requests_are_carried_out_and_get_no_response() -> None:
 def test_binary_requests_get_json_responses() -> None:
     """Requests with binary headers get JSON responses, as on 5.3.3."""
     port, _ = recording()
-    answer = port.peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET, serialize_type=frame.ROCKETMQ)
-    assert (answer.code, answer.serialize_type, answer.ext_fields) == (0, frame.JSON, {"offset": "5"})
+    response = port.peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET, serialize_type=frame.ROCKETMQ)
+    assert (response.code, response.serialize_type, response.ext_fields) == (0, frame.JSON, {"offset": "5"})
 
 
 def test_an_end_transaction_with_an_unknown_state_gets_no_response() -> None:
@@ -92,8 +92,8 @@ def test_an_end_transaction_with_an_unknown_state_gets_no_response() -> None:
 
 def test_an_error_response_has_the_code_and_remark_of_the_engines_error() -> None:
     port, _ = recording(EngineError(ResponseCode.SYSTEM_BUSY, 'too "much"\n'))
-    answer = port.peer().ask(RequestCode.GET_TOPIC_CONFIG, {"topic": "T"})
-    assert (answer.code, answer.remark, answer.ext_fields) == (2, 'too "much"\n', None)
+    response = port.peer().ask(RequestCode.GET_TOPIC_CONFIG, {"topic": "T"})
+    assert (response.code, response.remark, response.ext_fields) == (2, 'too "much"\n', None)
 
 
 @pytest.mark.provokes_bugs
@@ -101,9 +101,9 @@ def test_an_unexpected_exception_while_encoding_returns_code_1_and_is_logged() -
     """An exception while a response is encoded returns code 1 and is logged. The connection stays open."""
     port, _ = recording(GetMaxOffset("T", 0))  # not a result
     peer = port.peer()
-    answer = peer.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
-    assert answer.code == ResponseCode.SYSTEM_ERROR
-    assert "AttributeError" in (answer.remark or "")
+    response = peer.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert "AttributeError" in (response.remark or "")
     assert "Traceback" in port.log[0]
     assert peer.ask(9999).code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
@@ -126,8 +126,8 @@ def test_a_journal_entry_has_the_request_code_name_and_the_channel_id() -> None:
 def test_an_unknown_request_code_returns_upstreams_remark(code: int) -> None:
     """An unknown request code returns code 3 and a remark that begins with a blank. Nothing is logged."""
     port, _ = recording()
-    answer = port.peer().ask(code, {})
-    assert (answer.code, answer.remark) == (3, f" request type {code} not supported")
+    response = port.peer().ask(code, {})
+    assert (response.code, response.remark) == (3, f" request type {code} not supported")
     assert port.log == []
 
 
@@ -145,8 +145,8 @@ def test_a_code_that_is_not_emulated_is_named_in_the_response_and_logged_once() 
 def test_a_code_whose_operation_the_node_lacks_is_reported_as_not_emulated() -> None:
     broker = RecordingNode(Role.BROKER)
     del broker.handlers[GetMaxOffset]
-    answer = Port(None, broker).peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
-    assert answer.remark == " request type 30 not supported: GET_MAX_OFFSET is not emulated yet"
+    response = Port(None, broker).peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
+    assert response.remark == " request type 30 not supported: GET_MAX_OFFSET is not emulated yet"
 
 
 def test_a_port_serves_only_the_requests_of_its_broker_and_name_server() -> None:
@@ -253,10 +253,10 @@ class TestPushes:
         ext = push.ext_fields or {}
         assert (ext["bornHost"], ext["storeHost"], ext["properties"]) == ("127.0.0.1:1", "::1:2", "a\x01b\x02")
         assert (ext["queueId"], ext["bornTimestamp"], ext["storeTimestamp"]) == ("0", "5", "6")
-        answer = RemotingCommand(0, opaque=push.opaque, flag=RESPONSE)
-        assert peer.send(answer)
+        response = RemotingCommand(0, opaque=push.opaque, flag=RESPONSE)
+        assert peer.send(response)
         assert port.log == []
-        assert peer.send(answer)
+        assert peer.send(response)
         assert len(port.log) == 1
         assert peer.received() == []
 
@@ -407,8 +407,8 @@ def test_any_request_gets_one_response_or_waits(code: int, ext: dict[str, str], 
     create(other, "T")
     assert [send(other, "T", b"%d" % number).code for number in range(3)] == [0, 0, 0]
     stored = stored_records(port.engine.brokers[0])
-    answers = [each for each in port.peer().exchange(code, ext, body) if each.is_response]
-    assert len(answers) <= 1
+    responses = [each for each in port.peer().exchange(code, ext, body) if each.is_response]
+    assert len(responses) <= 1
     if code not in DELETING:
         after = stored_records(port.engine.brokers[0])
         assert {place: after[place][: len(records)] for place, records in stored.items()} == stored

@@ -18,14 +18,14 @@ def peer() -> Peer:
 
 def beat(peer: Peer, body: dict[str, Any]) -> None:
     """Send a heartbeat of the client `c`. Consumers first get a notification that their group changed."""
-    answer = peer.exchange(RequestCode.HEART_BEAT, {}, json.dumps({"clientID": "c", **body}).encode())[-1]
-    assert answer.code == 0
+    response = peer.exchange(RequestCode.HEART_BEAT, {}, json.dumps({"clientID": "c", **body}).encode())[-1]
+    assert response.code == 0
 
 
-def plain(answer: RemotingCommand) -> Any:
+def plain(response: RemotingCommand) -> Any:
     """Return the JSON body of a response, which must have neither remark nor ext fields."""
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
-    return json.loads(answer.body)
+    assert (response.code, response.remark, response.ext_fields) == (0, None, None)
+    return json.loads(response.body)
 
 
 def test_all_producers_are_listed_by_group(peer: Peer) -> None:
@@ -99,5 +99,5 @@ def test_empty_parts_of_a_topic_list_are_ignored_in_consume_stats(peer: Peer, li
         create(peer, topic, 1)
         ext = {"consumerGroup": "G", "topic": topic, "queueId": 0, "commitOffset": 0}
         assert peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext).code == 0
-    answer = peer.ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topicList": listed})
-    assert [topic for topic in ("A", "B") if f'"topic":"{topic}"'.encode() in answer.body] == topics
+    response = peer.ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topicList": listed})
+    assert [topic for topic in ("A", "B") if f'"topic":"{topic}"'.encode() in response.body] == topics

@@ -54,16 +54,16 @@ def test_a_surrogate_client_id_and_too_many_queues_do_not_break_later_requests(p
     peer: Peer = port.peer()
     heartbeat = b'{"clientID":"\\ud800","consumerDataSet":[{"groupName":"G","subscriptionDataSet":[]}]}'
     exchange(peer, RequestCode.HEART_BEAT, {}, heartbeat)
-    (answer,) = exchange(port.peer(), RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}, b"")
-    assert answer.body == b'{"consumerIdList":["?"]}'
+    (response,) = exchange(port.peer(), RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}, b"")
+    assert response.body == b'{"consumerIdList":["?"]}'
     many = {**usual_ext(PROCESSORS[RequestCode.UPDATE_AND_CREATE_TOPIC]), "topic": "many"}
     del many["attributes"]
     many["readQueueNums"] = "16385"
-    (answer,) = exchange(peer, RequestCode.UPDATE_AND_CREATE_TOPIC, many, b"")
-    assert (answer.code, answer.remark) == (
+    (response,) = exchange(peer, RequestCode.UPDATE_AND_CREATE_TOPIC, many, b"")
+    assert (response.code, response.remark) == (
         29,
         "readQueueNums=16385: a topic of this emulator has at most 16384 queues; give fewer, "
         "or raise the key topicQueueNumsMax",
     )
-    (answer,) = exchange(peer, RequestCode.UPDATE_AND_CREATE_TOPIC, {**many, "readQueueNums": "16384"}, b"")
-    assert answer.code == 0
+    (response,) = exchange(peer, RequestCode.UPDATE_AND_CREATE_TOPIC, {**many, "readQueueNums": "16384"}, b"")
+    assert response.code == 0

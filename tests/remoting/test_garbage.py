@@ -35,7 +35,7 @@ def waiting(peer: Peer) -> None:
     pull = {**PULL, "queueOffset": found["offset"], "sysFlag": "6", "suspendTimeoutMillis": "15000"}
     assert peer.exchange(RequestCode.PULL_MESSAGE, pull) == []
     send = {"a": "P", "b": "T", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "1", "h": "0", "i": ""}
-    assert [answer.code for answer in peer.exchange(RequestCode.SEND_MESSAGE_V2, send, b"m")] == [0, 0]
+    assert [response.code for response in peer.exchange(RequestCode.SEND_MESSAGE_V2, send, b"m")] == [0, 0]
 
 
 WORK: dict[str, Callable[[Peer], object]] = {

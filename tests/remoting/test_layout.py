@@ -64,10 +64,10 @@ def test_a_frame_has_two_words_a_header_and_a_body() -> None:
 def test_the_fast_frame_codec_agrees_with_the_golden_vectors() -> None:
     """V1 to V3 decode to their commands and encode back to the same bytes."""
     request = RemotingCommand(105, opaque=7, ext_fields={"topic": "T"})
-    answer = RemotingCommand(17, opaque=7, flag=1, remark="no", body=b"xy")
-    assert [frame.decode(*each) for each in frame.FrameSplitter().feed(V1 + V2 + V3)] == [request, request, answer]
+    response = RemotingCommand(17, opaque=7, flag=1, remark="no", body=b"xy")
+    assert [frame.decode(*each) for each in frame.FrameSplitter().feed(V1 + V2 + V3)] == [request, request, response]
     request_binary = RemotingCommand(105, opaque=7, ext_fields={"topic": "T"}, serialize_type=frame.ROCKETMQ)
-    assert [frame.encode(each) for each in (request, request_binary, answer)] == [V1, V2, V3]
+    assert [frame.encode(each) for each in (request, request_binary, response)] == [V1, V2, V3]
 
 
 def test_oneway_requests_are_flag_2() -> None:

@@ -54,10 +54,10 @@ def test_a_no_permission_response_is_journaled_without_secrets(code: int) -> Non
     """NO_PERMISSION for any request code is journaled with the user and a masked signature."""
     port = Port(Engine(brokers=[_GUARDED], now_ms=1_700_000_000_000))
     peer = port.peer()
-    answer = peer.ask(code, {"AccessKey": "ann", "Signature": "c2lnbmVk", "SecurityToken": "t0k"}, _PASSWORD)
+    response = peer.ask(code, {"AccessKey": "ann", "Signature": "c2lnbmVk", "SecurityToken": "t0k"}, _PASSWORD)
     (entry,) = refused(port)
     assert entry.label == RequestCode(code).name
-    assert error(entry) == ("NO_PERMISSION", answer.remark)
+    assert error(entry) == ("NO_PERMISSION", response.remark)
     assert entry.subject == RawRequest(
         {"AccessKey": "ann", "Signature": "***", "SecurityToken": "***"}, body_bytes=len(_PASSWORD)
     )
@@ -67,9 +67,9 @@ def test_a_no_permission_response_is_journaled_without_secrets(code: int) -> Non
 def test_malformed_fields_are_journaled() -> None:
     """A request with invalid fields or an invalid body is journaled with its response."""
     port = Port()
-    answer = port.peer().ask(RequestCode.PULL_MESSAGE, {"consumerGroup": "G", "queueId": "many"})
+    response = port.peer().ask(RequestCode.PULL_MESSAGE, {"consumerGroup": "G", "queueId": "many"})
     (entry,) = refused(port)
-    assert (entry.label, error(entry)[1]) == ("PULL_MESSAGE", answer.remark)
+    assert (entry.label, error(entry)[1]) == ("PULL_MESSAGE", response.remark)
     assert entry.subject == RawRequest({"consumerGroup": "G", "queueId": "many"})
 
 
@@ -102,19 +102,19 @@ def test_refusals_of_request_pools_are_journaled(form: RefusalForm) -> None:
     config = BrokerConfig(request_refusals=f"ack={form.name}")
     port = Port(Engine(brokers=[config], now_ms=1_700_000_000_000))
     fields = {"consumerGroup": "G", "topic": "T", "queueId": 0, "extraInfo": "0 1 2 3 0 b 0 5", "offset": 5}
-    answer = port.peer().ask(RequestCode.ACK_MESSAGE, fields)
+    response = port.peer().ask(RequestCode.ACK_MESSAGE, fields)
     (entry,) = refused(port)
     assert isinstance(entry.subject, AckMessage)
     assert (entry.subject.offset, entry.label) == (5, "ACK_MESSAGE")
-    assert error(entry)[1] == answer.remark
+    assert error(entry)[1] == response.remark
 
 
 def test_go_away_is_journaled_for_served_and_unserved_codes() -> None:
     port = Port(Engine(brokers=[BrokerConfig(go_away_enable=True)], now_ms=1_700_000_000_000))
     peer = port.peer()
     for code in (RequestCode.GET_MAX_OFFSET, 9_999):
-        answer = peer.ask(code, {"topic": "T", "queueId": 0}, version=480)
-        assert answer.code == ResponseCode.GO_AWAY
+        response = peer.ask(code, {"topic": "T", "queueId": 0}, version=480)
+        assert response.code == ResponseCode.GO_AWAY
     assert [(entry.label, error(entry)[0]) for entry in refused(port)] == [
         ("GET_MAX_OFFSET", "GO_AWAY"),
         ("9999", "GO_AWAY"),

@@ -32,27 +32,27 @@ def port(**keys: object) -> Port:
 def test_a_send_rejected_by_a_pool_returns_system_busy_without_ext_fields(form: RefusalForm) -> None:
     """A send that a pool rejects gets SYSTEM_BUSY without the region, unlike a send that the store rejects."""
     peer = port(request_refusals=f"send={form.name}").peer()
-    answer = send(peer, "T")
-    assert (answer.code, answer.ext_fields) == (ResponseCode.SYSTEM_BUSY, None)
-    assert answer.remark is not None
-    assert answer.remark.startswith(f"[{form.name}]")
+    response = send(peer, "T")
+    assert (response.code, response.ext_fields) == (ResponseCode.SYSTEM_BUSY, None)
+    assert response.remark is not None
+    assert response.remark.startswith(f"[{form.name}]")
 
 
 def test_a_send_rejected_by_the_store_returns_system_busy_with_the_region() -> None:
     """A send that the store rejects gets SYSTEM_BUSY with region and trace switch."""
-    answer = send(port(request_refusals="send=PC_SYNCHRONIZED").peer(), "T")
-    assert answer.code == ResponseCode.SYSTEM_BUSY
-    assert set(answer.ext_fields or {}) == {"MSG_REGION", "TRACE_ON"}
+    response = send(port(request_refusals="send=PC_SYNCHRONIZED").peer(), "T")
+    assert response.code == ResponseCode.SYSTEM_BUSY
+    assert set(response.ext_fields or {}) == {"MSG_REGION", "TRACE_ON"}
 
 
 @pytest.mark.parametrize("pool", REQUESTS)
 def test_a_pool_rejects_only_its_own_requests(pool: BrokerPool) -> None:
     peer = port(request_refusals=f"{pool.title}=OVERLOAD").peer()
     for other, asked in REQUESTS.items():
-        answer = peer.ask(*asked)
-        assert (answer.code == ResponseCode.SYSTEM_BUSY) is (other is pool)
+        response = peer.ask(*asked)
+        assert (response.code == ResponseCode.SYSTEM_BUSY) is (other is pool)
         if other is pool:
-            assert answer.ext_fields is None
+            assert response.ext_fields is None
 
 
 def test_responses_of_a_pool_with_one_thread_come_one_after_the_other() -> None:
@@ -69,8 +69,8 @@ def test_responses_of_a_pool_with_one_thread_come_one_after_the_other() -> None:
     for _ in range(2):
         assert peer.received() == []
         place.engine.scheduler.advance_to(place.engine.scheduler.now_ms + 100)
-        [answer] = peer.received()
-        assert answer.code == 0
+        [response] = peer.received()
+        assert response.code == 0
 
 
 def response_code(peer: Peer, version: int) -> int:

@@ -66,7 +66,7 @@ def request(code: int = 9999, ext: dict[str, str] | None = None, *, opaque: int 
 _BEAT = b'{"clientID":"c","consumerDataSet":[],"producerDataSet":[{"groupName":"P"}]}'
 
 
-def answers(transport: Transport) -> list[RemotingCommand]:
+def responses(transport: Transport) -> list[RemotingCommand]:
     """Decode the written responses."""
     return [frame.decode(*each) for each in frame.FrameSplitter().feed(transport.value())]
 
@@ -81,7 +81,7 @@ def test_requests_in_one_piece_get_their_responses_in_one_write(server: Server) 
     """Two requests get their responses in one write, after the engine's time was advanced."""
     protocol, transport = server.connect()
     protocol.dataReceived(request(opaque=1) + request(opaque=2))
-    assert [each.opaque for each in answers(transport)] == [1, 2]
+    assert [each.opaque for each in responses(transport)] == [1, 2]
     assert (len(transport.writes), server.ticks) == (1, 1)
 
 
@@ -98,14 +98,14 @@ def test_malformed_bytes_close_the_connection_without_a_response(server: Server)
     assert transport.value() == b""
     assert len(server.log) == 1
     other.dataReceived(request())
-    assert [each.code for each in answers(other_transport)] == [3]
+    assert [each.code for each in responses(other_transport)] == [3]
 
 
 def test_responses_before_malformed_bytes_are_written(server: Server) -> None:
     """Responses to requests before malformed bytes in the same piece are written."""
     protocol, transport = server.connect()
     protocol.dataReceived(request() + b"\xff" * 20)
-    assert [each.code for each in answers(transport)] == [3]
+    assert [each.code for each in responses(transport)] == [3]
     assert transport.disconnecting
 
 
@@ -181,12 +181,12 @@ def test_a_lost_connection_leaves_no_timer_no_channel_and_no_waiting_pull(server
         "sysFlag": "6",
     }
     protocol.dataReceived(request(RequestCode.PULL_MESSAGE, {**pull, "suspendTimeoutMillis": "9000"}, opaque=2))
-    assert [each.opaque for each in answers(transport)] == [1]
+    assert [each.opaque for each in responses(transport)] == [1]
     protocol.connectionLost()
     assert server.factory.connections == set()
     assert server.clock.getDelayedCalls() == []
     server.engine.scheduler.advance_to(1_700_000_060_000)
-    assert [each.opaque for each in answers(transport)] == [1]
+    assert [each.opaque for each in responses(transport)] == [1]
 
 
 def test_reading_is_paused_while_the_write_buffer_is_full(server: Server) -> None:

@@ -37,8 +37,8 @@ def peer(port: Port) -> Peer:
     body += b'"topic":"S","totalQueues":1}'
     fields = {**topic_fields("S", queues=2), "force": False}
     static = request(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, fields, body % json.dumps(PART).encode())
-    answer = made.ask(*static)
-    assert answer.code == 0
+    response = made.ask(*static)
+    assert response.code == 0
     return made
 
 
@@ -88,6 +88,6 @@ def test_a_pull_of_a_static_topic_returns_the_offset_delta(peer: Peer) -> None:
 
 
 def test_a_request_for_a_logical_queue_of_another_broker_returns_code_501(peer: Peer) -> None:
-    answer = peer.ask(RequestCode.GET_MAX_OFFSET, {"topic": "S", "queueId": 1})
+    response = peer.ask(RequestCode.GET_MAX_OFFSET, {"topic": "S", "queueId": 1})
     text = "S-1 does not exit in request process of current broker broker-a"
-    assert (answer.code, answer.remark) == (501, text)
+    assert (response.code, response.remark) == (501, text)

@@ -31,9 +31,9 @@ def test_the_timer_check_point_has_seven_numbers(port: Port, peer: Peer) -> None
     create(peer, "X")
     send(peer, "X", TIMER_DELAY_MS="60000")
     port.engine.scheduler.advance_to(NOW + 2500)
-    answer = peer.ask(RequestCode.GET_TIMER_CHECK_POINT)
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
-    assert struct.unpack(">7q", answer.body) == (NOW + 2000, 52, 1, 1, 0, NOW + 2000, 3)
+    response = peer.ask(RequestCode.GET_TIMER_CHECK_POINT)
+    assert (response.code, response.remark, response.ext_fields) == (0, None, None)
+    assert struct.unpack(">7q", response.body) == (NOW + 2000, 52, 1, 1, 0, NOW + 2000, 3)
 
 
 def test_timer_metrics_have_a_count_per_topic_and_a_table_version(peer: Peer) -> None:
@@ -42,20 +42,20 @@ def test_timer_metrics_have_a_count_per_topic_and_a_table_version(peer: Peer) ->
     version = {"counter": 0, "stateVersion": 0, "timestamp": NOW}
     assert json.loads(nothing) == {"dataVersion": version, "timingCount": {}}
     send(peer, "X", TIMER_DELAY_MS="60000")
-    answer = peer.ask(RequestCode.GET_TIMER_METRICS)
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+    response = peer.ask(RequestCode.GET_TIMER_METRICS)
+    assert (response.code, response.remark, response.ext_fields) == (0, None, None)
     counted = {"X": {"count": 1, "timeStamp": NOW}}
-    assert json.loads(answer.body) == {"dataVersion": {**version, "counter": 1}, "timingCount": counted}
+    assert json.loads(response.body) == {"dataVersion": {**version, "counter": 1}, "timingCount": counted}
 
 
 def test_delay_offsets_have_unquoted_level_numbers_as_keys(port: Port, peer: Peer) -> None:
     create(peer, "X")
     send(peer, "X", DELAY="2")
     port.engine.scheduler.advance_to(NOW + 6000)
-    answer = peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+    response = peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+    assert (response.code, response.remark, response.ext_fields) == (0, None, None)
     version = b'{"counter":0,"stateVersion":0,"timestamp":%d}' % NOW
-    assert answer.body == b'{"dataVersion":%b,"offsetTable":{2:1}}' % version
+    assert response.body == b'{"dataVersion":%b,"offsetTable":{2:1}}' % version
 
 
 def test_a_timed_batch_has_no_recall_handle_with_the_batch_request_code(peer: Peer) -> None:
@@ -72,5 +72,5 @@ def test_a_timed_batch_has_no_recall_handle_with_the_batch_request_code(peer: Pe
         batch=True,
     )
     for code, handle in ((RequestCode.SEND_BATCH_MESSAGE, False), (RequestCode.SEND_MESSAGE_V2, True)):
-        answer = peer.ask(code, header, batch_body([(b"a", {})]))
-        assert (answer.code, "recallHandle" in (answer.ext_fields or {})) == (0, handle)
+        response = peer.ask(code, header, batch_body([(b"a", {})]))
+        assert (response.code, "recallHandle" in (response.ext_fields or {})) == (0, handle)

@@ -26,9 +26,9 @@ class Control:
         body = None if content is None else json.dumps(content)
         found = JSON if headers is None and body is not None else (headers or {})
         self.connection.request(method, path, body, {**self.headers, **found})
-        answer = self.connection.getresponse()
-        said = answer.read()
-        return answer.status, json.loads(said) if "json" in answer.headers["content-type"] else said.decode()
+        response = self.connection.getresponse()
+        said = response.read()
+        return response.status, json.loads(said) if "json" in response.headers["content-type"] else said.decode()
 
     def __enter__(self) -> Self:
         return self

@@ -134,7 +134,7 @@ class EngineProtocolClient(BrokerProtocolClient):
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
         ending = self.ending(sent, how, topic=topic, checked=checked)
         assert ending.outcome is not None, "it waits"
-        return ending.answer
+        return ending.response
 
     def route(self, topic: str = "T") -> dict[str, Route]:
         found = self._route(topic)
@@ -179,8 +179,8 @@ class EngineProtocolClient(BrokerProtocolClient):
         return [_asked(each) for each in found]
 
     def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
-        answer = self.send_back(message.place, -1, group=group, most=0)
-        return self.ack(message.handle, topic=topic, group=group) if answer.ok else answer
+        response = self.send_back(message.place, -1, group=group, most=0)
+        return self.ack(message.handle, topic=topic, group=group) if response.ok else response
 
     def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
         return _answer(self._ask(SendMessageBack(group, place, level, origin_topic="T", max_reconsume_times=most)))
@@ -284,7 +284,7 @@ class EngineWaiting:
         return Sent(outcome.code == 0, outcome.code, "", unique, *stored, handle)
 
     @property
-    def answer(self) -> Answer | None:
+    def response(self) -> Answer | None:
         """The outcome as the common response; None if it is pending or if there is no response."""
         match self._call.outcome:
             case None | NoResponse():

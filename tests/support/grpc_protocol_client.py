@@ -72,21 +72,25 @@ class GrpcProtocolClient(ProtocolClient):
     def take(self, topic: str = "T", **options: Any) -> list[Taken]:
         """Receive what is available now. A waiting receive is cancelled at once, so that no time passes."""
         waiting = self.start_pop(PopRequest(topic, **options))
-        if waiting.answer is None:
+        if waiting.response is None:
             waiting.cancel()
             return []
-        assert waiting.answer.ok or waiting.answer.remark in NOTHING, waiting.answer
-        return waiting.answer.messages
+        assert waiting.response.ok or waiting.response.remark in NOTHING, waiting.response
+        return waiting.response.messages
 
     def ack(self, *handles: str, topic: str = "T", group: str = "G") -> Answer:
-        answer = self._consumer("consumer", group, topic).ask("AckMessage", an_ack(*handles, topic=topic, group=group))
-        status = answer.entries[0].status if len(handles) == 1 and answer.entries else answer.status
+        response = self._consumer("consumer", group, topic).ask(
+            "AckMessage", an_ack(*handles, topic=topic, group=group)
+        )
+        status = response.entries[0].status if len(handles) == 1 and response.entries else response.status
         return _answer(status)
 
     def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
         request = a_change(handle, invisible_ms, topic, group)
-        answer = self._consumer("consumer", group, topic).ask("ChangeInvisibleDuration", request)
-        return Answer(answer.status.code == OK, answer.status.code, answer.status.message, handle=answer.receipt_handle)
+        response = self._consumer("consumer", group, topic).ask("ChangeInvisibleDuration", request)
+        return Answer(
+            response.status.code == OK, response.status.code, response.status.message, handle=response.receipt_handle
+        )
 
     def start_send(self, message: NewMessage) -> "GrpcSending":
         system: dict[str, object] = {"message_id": message.id, "keys": message.keys.split()}
@@ -101,27 +105,27 @@ class GrpcProtocolClient(ProtocolClient):
         return [self.put(body, topic=topic, **more) for body in bodies]
 
     def route(self, topic: str = "T") -> dict[str, Route]:
-        answer = self.world.client("producer").ask("QueryRoute", grpc_requests.route(topic, _ENDPOINTS))
-        assert answer.status.code in (OK, pb.TOPIC_NOT_FOUND), answer.status
+        response = self.world.client("producer").ask("QueryRoute", grpc_requests.route(topic, _ENDPOINTS))
+        assert response.status.code in (OK, pb.TOPIC_NOT_FOUND), response.status
         found: dict[str, list[Any]] = {}
-        for queue in answer.message_queues:
+        for queue in response.message_queues:
             found.setdefault(queue.broker.name, []).append(queue)
         return {name: _route(queues) for name, queues in found.items()}
 
     def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
-        answer = self.world.client(client).ask("QueryAssignment", grpc_requests.assignment(topic, group, _ENDPOINTS))
-        assert answer.status.code in (OK, pb.TOPIC_NOT_FOUND), answer.status
-        queues = [each.message_queue for each in answer.assignments]
+        response = self.world.client(client).ask("QueryAssignment", grpc_requests.assignment(topic, group, _ENDPOINTS))
+        assert response.status.code in (OK, pb.TOPIC_NOT_FOUND), response.status
+        queues = [each.message_queue for each in response.assignments]
         return sorted((queue.broker.name, queue.id) for queue in queues)
 
     def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
         messages = [
             a_message(topic, body, user=properties, message_id=f"ID{next(self._names)}") for body, properties in parts
         ]
-        answer = self.world.client("producer").ask("SendMessage", a_send(*messages))
-        if answer.status.code != OK:
-            return Sent(False, answer.status.code, answer.status.message)
-        last = answer.entries[-1]
+        response = self.world.client("producer").ask("SendMessage", a_send(*messages))
+        if response.status.code != OK:
+            return Sent(False, response.status.code, response.status.message)
+        last = response.entries[-1]
         return Sent(True, OK, "", last.message_id, last.offset)
 
     def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "GrpcEnding":
@@ -130,8 +134,10 @@ class GrpcProtocolClient(ProtocolClient):
         return GrpcEnding(self.world.client("producer").start("EndTransaction", request))
 
     def recall(self, handle: str, topic: str = "T") -> Answer:
-        answer = self.world.client("producer").ask("RecallMessage", grpc_requests.recall(topic, handle))
-        return Answer(answer.status.code == OK, answer.status.code, answer.status.message, handle=answer.message_id)
+        response = self.world.client("producer").ask("RecallMessage", grpc_requests.recall(topic, handle))
+        return Answer(
+            response.status.code == OK, response.status.code, response.status.message, handle=response.message_id
+        )
 
     def produce(self, client: str, topic: str = "T") -> None:
         self._streams[client] = self.world.client(client).settle(grpc_requests.publishing(topic))
@@ -163,8 +169,8 @@ class GrpcProtocolClient(ProtocolClient):
 
     def forward(self, handle: str) -> Answer:
         """Forward a message of `T` to the dead letter queue of group `G` by a forged handle."""
-        answer = self._consumer("consumer", "G", "T").ask("ForwardMessageToDeadLetterQueue", a_forward(handle))
-        return _answer(answer.status)
+        response = self._consumer("consumer", "G", "T").ask("ForwardMessageToDeadLetterQueue", a_forward(handle))
+        return _answer(response.status)
 
     def settings(self, group: str = "G", topic: str = "T") -> pb.Settings:
         """Return the settings that a new consumer receives."""
@@ -183,7 +189,7 @@ class GrpcWaiting:
         self._received.call.cancel()
 
     @property
-    def answer(self) -> Answer | None:
+    def response(self) -> Answer | None:
         """The response, once the stream has ended."""
         received = self._received
         if not received.call.finished:
@@ -208,12 +214,12 @@ class GrpcSending:
 
         A message that is stored despite an error is known by the producer's own id.
         """
-        answer = _response(self._call)
-        if answer is None:
+        response = _response(self._call)
+        if response is None:
             return None
-        if answer.status.code != OK:
-            return Sent(False, answer.status.code, answer.status.message, self._message_id)
-        (entry,) = answer.entries
+        if response.status.code != OK:
+            return Sent(False, response.status.code, response.status.message, self._message_id)
+        (entry,) = response.entries
         return Sent(True, OK, "", entry.message_id, entry.offset, recall=entry.recall_handle)
 
 
@@ -224,10 +230,10 @@ class GrpcEnding:
         self._call = call
 
     @property
-    def answer(self) -> Answer | None:
+    def response(self) -> Answer | None:
         """The status of the response."""
-        answer = _response(self._call)
-        return None if answer is None else _answer(answer.status)
+        response = _response(self._call)
+        return None if response is None else _answer(response.status)
 
 
 def _response(call: MemoryCall) -> Any:

@@ -72,9 +72,9 @@ class MemoryCall:
     def _check_codes(self) -> None:
         """Check that the response uses only codes that the table of RPCs declares."""
         for sent in self.sent:
-            answer = self.rpc.response()
-            answer.ParseFromString(sent)
-            for part in (answer, *getattr(answer, "entries", ())):
+            response = self.rpc.response()
+            response.ParseFromString(sent)
+            for part in (response, *getattr(response, "entries", ())):
                 if part.HasField("status"):
                     known = part.status.code in (pb.OK, pb.UNAUTHORIZED, *self.rpc.codes)
                     assert known or part.status == FLOW_LIMIT.status(), part.status

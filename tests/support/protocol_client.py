@@ -128,7 +128,7 @@ class ProtocolClient(VirtualBrokers, ABC):
 
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
         """Commit, roll back or leave open at once. Returns None if there is no response."""
-        return self.ending(sent, how, topic=topic, checked=checked).answer
+        return self.ending(sent, how, topic=topic, checked=checked).response
 
     def send(self, *bodies: bytes, **more: Any) -> None:
         """Send messages one by one; every send must succeed. For `more` see `begin`.
@@ -144,22 +144,22 @@ class ProtocolClient(VirtualBrokers, ABC):
 
         A proxy uses another code for a response without messages.
         """
-        answer = self.pop(topic, **options).answer
-        assert answer is not None, "it waits"
-        assert answer.ok or answer.remark in NOTHING, answer
-        return answer.messages
+        response = self.pop(topic, **options).response
+        assert response is not None, "it waits"
+        assert response.ok or response.remark in NOTHING, response
+        return response.messages
 
     def bodies(self, topic: str = "T", **options: Any) -> list[bytes]:
         """Return the bodies of the messages that are available now."""
         return [each.body for each in self.take(topic, **options)]
 
-    def says(self, answer: Answer | Sent | None, broker: tuple[int, str], proxy: tuple[int, str]) -> bool:
+    def says(self, response: Answer | Sent | None, broker: tuple[int, str], proxy: tuple[int, str]) -> bool:
         """Return True if a response is an error with this code and the beginning of this remark.
 
         The expectation for the broker or that for the proxy applies.
         """
         code, remark = proxy if self.proxied else broker
-        return answer is not None and not answer.ok and answer.code == code and answer.remark.startswith(remark)
+        return response is not None and not response.ok and response.code == code and response.remark.startswith(remark)
 
 
 class BrokerProtocolClient(ProtocolClient):

@@ -136,7 +136,7 @@ class Waiting(Protocol):
     """A request that may wait."""
 
     @property
-    def answer(self) -> Answer | None:
+    def response(self) -> Answer | None:
         """The response, None while the request waits."""
 
 

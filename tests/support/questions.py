@@ -155,10 +155,10 @@ class _Operation:
                 return None
             case EngineError() as refusal:
                 return Told(refusal.code, refusal.remark or "", b"")
-            case ClientResponse() as answer:
-                return Told(answer.code, answer.remark or "", answer.body)
+            case ClientResponse() as response:
+                return Told(response.code, response.remark or "", response.body)
             case ConsumerStatusResult() as result:
-                return Told(0, "", json.dumps(sorted(result.answers)).encode())
+                return Told(0, "", json.dumps(sorted(result.responses)).encode())
             case ResetOffsetResult():
                 return Told(0, "", b"")
             case other:
@@ -216,8 +216,8 @@ class RemotingQuestions(Questions[RemotingProtocolClient]):
 
     def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
         assert isinstance(question.token, int)
-        answer = RemotingCommand(code, opaque=question.token, flag=RESPONSE, body=body)
-        assert self.protocol_client.peer(client).send(answer)
+        response = RemotingCommand(code, opaque=question.token, flag=RESPONSE, body=body)
+        assert self.protocol_client.peer(client).send(response)
 
     def _ask(self, operation: Operation, asked: Request) -> Telling:
         peer = self.protocol_client.peer(f"administrator {next(self._numbers)}")
@@ -230,12 +230,12 @@ class _Frame(OnlyFrame):
     @property
     def told(self) -> Told | None:
         """The response. The status of consumers is the list of their client ids."""
-        if (answer := self.frame) is None:
+        if (response := self.frame) is None:
             return None
-        body = answer.body
+        body = response.body
         if body.startswith(b'{"consumerTable"'):
             body = json.dumps(sorted(json.loads(body)["consumerTable"])).encode()
-        return Told(answer.code, answer.remark or "", body)
+        return Told(response.code, response.remark or "", body)
 
 
 _KINDS = {

@@ -98,10 +98,10 @@ class RemotingProtocolClient(BrokerProtocolClient):
 
     def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
         real, queue, offset = place_of(handle, topic, group)
-        answer = self._ask(change_request(real, group, handle, offset, invisible_ms, queue))
-        if answer.code != 0:
-            return _answer(answer)
-        given = {name: int(value) for name, value in (answer.ext_fields or {}).items()}
+        response = self._ask(change_request(real, group, handle, offset, invisible_ms, queue))
+        if response.code != 0:
+            return _answer(response)
+        given = {name: int(value) for name, value in (response.ext_fields or {}).items()}
         new = changed_handle(handle, given["popTime"], given["invisibleTime"], given["reviveQid"])
         return Answer(True, 0, "", handle=new)
 
@@ -161,16 +161,16 @@ class RemotingProtocolClient(BrokerProtocolClient):
         return found
 
     def _route(self, topic: str) -> Any:
-        answer = self._ask(route_request(topic))
-        assert answer.code in (0, 17), answer
-        return json.loads(answer.body) if answer.code == 0 else {}
+        response = self._ask(route_request(topic))
+        assert response.code in (0, 17), response
+        return json.loads(response.body) if response.code == 0 else {}
 
     def recall(self, handle: str, topic: str = "T") -> Answer:
         fields = {"producerGroup": "PG", "topic": topic, "recallHandle": handle}
-        answer = self._ask(request(RequestCode.RECALL_MESSAGE, fields))
-        if answer.code != 0:
-            return _answer(answer)
-        return Answer(True, 0, "", handle=(answer.ext_fields or {})["msgId"])
+        response = self._ask(request(RequestCode.RECALL_MESSAGE, fields))
+        if response.code != 0:
+            return _answer(response)
+        return Answer(True, 0, "", handle=(response.ext_fields or {})["msgId"])
 
     def produce(self, client: str, topic: str = "T") -> None:
         assert self.peer(client).ask(*heartbeat_request(client, producers=[topic])).code == 0
@@ -183,8 +183,8 @@ class RemotingProtocolClient(BrokerProtocolClient):
         return [_asked(each) for each in pushes if each.code == RequestCode.CHECK_TRANSACTION_STATE]
 
     def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
-        answer = self.send_back(message.place, -1, group=group, most=0)
-        return self.ack(message.handle, topic=topic, group=group) if answer.ok else answer
+        response = self.send_back(message.place, -1, group=group, most=0)
+        return self.ack(message.handle, topic=topic, group=group) if response.ok else response
 
     def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
         return _answer(self._ask(send_back_request(group, place, level, maxReconsumeTimes=most)))
@@ -223,18 +223,18 @@ class RemotingProtocolClient(BrokerProtocolClient):
 
     def peek(self, count: int = 32) -> Answer:
         fields = {"consumerGroup": "G", "topic": "T", "queueId": -1, "maxMsgNums": count}
-        answer = self._ask(request(RequestCode.PEEK_MESSAGE, fields))
-        messages = [_taken(message, "") for message in _messages(answer)]
-        return Answer(answer.code == 0, answer.code, answer.remark or "", messages)
+        response = self._ask(request(RequestCode.PEEK_MESSAGE, fields))
+        messages = [_taken(message, "") for message in _messages(response)]
+        return Answer(response.code == 0, response.code, response.remark or "", messages)
 
     def polling_number(self, queue: int = -1) -> int:
         fields = {"consumerGroup": "G", "topic": "T", "queueId": queue}
-        answer = self._ask(request(RequestCode.POLLING_INFO, fields))
-        return int((answer.ext_fields or {})["pollingNum"])
+        response = self._ask(request(RequestCode.POLLING_INFO, fields))
+        return int((response.ext_fields or {})["pollingNum"])
 
     def lock(self, client: str, *queues: int) -> list[int]:
-        answer = self._ask(lock_request(client, "G", "T", self.broker.name, queues))
-        return sorted(each["queueId"] for each in json.loads(answer.body)["lockOKMQSet"])
+        response = self._ask(lock_request(client, "G", "T", self.broker.name, queues))
+        return sorted(each["queueId"] for each in json.loads(response.body)["lockOKMQSet"])
 
     def unlock(self, client: str, *queues: int) -> None:
         assert self._ask(lock_request(client, "G", "T", self.broker.name, queues, unlock=True)).code == 0
@@ -247,8 +247,8 @@ class RemotingProtocolClient(BrokerProtocolClient):
 
     def _say(self, client: str, said: Request) -> None:
         """Send a consumer's request; the broker's notifications arrive before its response."""
-        *pushes, answer = self.peer(client).exchange(*said)
-        assert answer.code == 0, answer
+        *pushes, response = self.peer(client).exchange(*said)
+        assert response.code == 0, response
         self._unread.setdefault((self._port, client), []).extend(pushes)
 
     def pushes(self, client: str) -> list[RemotingCommand]:
@@ -261,16 +261,16 @@ class RemotingProtocolClient(BrokerProtocolClient):
     def assignments(
         self, client: str, strategy: str = "AVG", model: str = "CLUSTERING", *, group: str = "G", topic: str = "T"
     ) -> list[tuple[str, int, str]] | None:
-        answer = self._ask(assignment_request(topic, group, client, strategy, model))
-        found = json.loads(answer.body).get("messageQueueAssignments")
+        response = self._ask(assignment_request(topic, group, client, strategy, model))
+        found = json.loads(response.body).get("messageQueueAssignments")
         if found is None:
             return None
         queues = [(each["messageQueue"], each["mode"]) for each in found]
         return sorted((queue["brokerName"], queue["queueId"], mode) for queue, mode in queues)
 
     def progress(self) -> dict[int, tuple[int, int]]:
-        answer = self._ask(request(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topic": "T"}))
-        found = [(json.loads(queue), value) for queue, value in json_of(answer.body)["offsetTable"].items()]
+        response = self._ask(request(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topic": "T"}))
+        found = [(json.loads(queue), value) for queue, value in json_of(response.body)["offsetTable"].items()]
         return {
             queue["queueId"]: (value["brokerOffset"], value["consumerOffset"])
             for queue, value in found
@@ -299,14 +299,14 @@ class RemotingSending(OnlyFrame):
     @property
     def sent(self) -> Sent | None:
         """The result of the send; it holds offsets and id even if the code is an error."""
-        if (answer := self.frame) is None:
+        if (response := self.frame) is None:
             return None
-        told = answer.ext_fields or {}
+        told = response.ext_fields or {}
         if "msgId" not in told:
-            return Sent(False, answer.code, answer.remark or "")
+            return Sent(False, response.code, response.remark or "")
         place = int(told["msgId"][-16:], 16)
         unique, handle = told.get("transactionId", ""), told.get("recallHandle", "")
-        return Sent(answer.code == 0, answer.code, "", unique, int(told["queueOffset"]), place, handle)
+        return Sent(response.code == 0, response.code, "", unique, int(told["queueOffset"]), place, handle)
 
 
 class RemotingWaiting(OnlyFrame):
@@ -318,7 +318,7 @@ class RemotingWaiting(OnlyFrame):
         self._order = order
 
     @property
-    def answer(self) -> Answer | None:
+    def response(self) -> Answer | None:
         """The response, None while the request waits."""
         if (command := self.frame) is None:
             return None

@@ -39,13 +39,13 @@ class RecordingNode:
     """A node that executes nothing: it records operations and returns prepared results."""
 
     def __init__(
-        self, role: Role, answers: Mapping[type[Operation], Callable[[Operation], Result]] | None = None
+        self, role: Role, responses: Mapping[type[Operation], Callable[[Operation], Result]] | None = None
     ) -> None:
         self.name = role.value
         self.config = BrokerConfig()
         self.operations: list[Operation] = []
         self.calls: list[Call] = []
-        self._answers = answers or {}
+        self._answers = responses or {}
         kinds = {each.operation for each in PROCESSORS.values() if each.role is role}
         self.handlers = dict.fromkeys(kinds, self._record)
         engine = Engine()
@@ -88,8 +88,8 @@ class Peer:
         self, code: int, ext: Header | Mapping[str, Any] | None = None, body: bytes = b"", **more: Any
     ) -> RemotingCommand:
         """Send a request and return its response, which must be the only frame received."""
-        (answer,) = self.exchange(code, ext, body, **more)
-        return answer
+        (response,) = self.exchange(code, ext, body, **more)
+        return response
 
     def exchange(
         self, code: int, ext: Header | Mapping[str, Any] | None = None, body: bytes = b"", **more: Any
@@ -131,8 +131,8 @@ class Port:
 
 def create(peer: Peer, topic: str, queues: int = 1, perm: int = 6) -> None:
     """Create a topic."""
-    answer = peer.ask(*topic_request(topic, queues=queues, perm=perm))
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, "not set any response code", None)
+    response = peer.ask(*topic_request(topic, queues=queues, perm=perm))
+    assert (response.code, response.remark, response.ext_fields) == (0, "not set any response code", None)
 
 
 def send(peer: Peer, topic: str, body: bytes = b"m", *, queue: int = 0, **properties: str) -> RemotingCommand:

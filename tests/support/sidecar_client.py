@@ -10,8 +10,8 @@ import sys
 from rocketmq_testkit.conformance.deployment.target import Access
 from rocketmq_testkit.conformance.discovery import all_scenarios
 from rocketmq_testkit.conformance.outcomes.outcome import Verdict
-from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
-from rocketmq_testkit.conformance.runner.active_drivers import Crews
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
+from rocketmq_testkit.conformance.runner.active_drivers import ActiveDrivers
 from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
 from rocketmq_testkit.conformance.targets.address import AddressTarget
 from rocketmq_testkit.conformance.targets.control import ControlledTarget
@@ -27,7 +27,7 @@ def main() -> int:
     scenarios = [scenario for scenario in all_scenarios() if scenario.id in SCENARIOS]
     failed = []
     same = 0
-    for work in scenario_works(scenarios, SDKS, target, Truth(), Crews()).common:
+    for work in scenario_works(scenarios, SDKS, target, RecordedOutcomes(), ActiveDrivers()).common:
         for outcome in work():
             same += outcome.verdict is Verdict.SAME
             if not outcome.expected:

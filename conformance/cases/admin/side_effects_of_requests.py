@@ -5,33 +5,33 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
+from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup
 from ..pop.peek import peek
 from ..topic.topics import create
 
 
 @remoting_case("AdminBrokerProcessor.getTopicConfig")
-def a_topic_is_asked_for_locally(t: Remoting) -> None:
+def the_field_lo_does_not_change_topic_config_responses(t: RemotingContext) -> None:
     """The field `lo`, with which tools ask for local data only, changes no response about a topic."""
     topic = t.topic(queues=3)
     for word in ("true", "false", "maybe", ""):
-        t.see(f"lo={word}", t.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": topic, "lo": word}))
-    t.see("unknown", t.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": t.new(), "lo": "true"}), 17)
+        t.note(f"lo={word}", t.request(RequestCode.GET_TOPIC_CONFIG, {"topic": topic, "lo": word}))
+    t.note("unknown", t.request(RequestCode.GET_TOPIC_CONFIG, {"topic": t.new(), "lo": "true"}), 17)
 
 
 @remoting_case("ConsumeQueueStore.findOrCreateConsumeQueue")
-def a_question_makes_a_queue(t: Remoting) -> None:
+def some_requests_for_an_empty_queue_create_its_consume_queue(t: RemotingContext) -> None:
     """Some requests that read an empty queue create its consume queue, which is then found but empty."""
     group = t.group()
 
     def look(topic: str) -> object:
         ext = {"topic": topic, "queueId": 0, "index": 0, "count": 10}
-        return t.ask(RequestCode.QUERY_CONSUME_QUEUE, ext)
+        return t.request(RequestCode.QUERY_CONSUME_QUEUE, ext)
 
     queue: Mapping[str, object] = {"queueId": 0}
     topic = t.topic(queues=1)
-    t.see("nothing", look(topic), 1)
+    t.note("nothing", look(topic), 1)
     for label, code, fields in (
         ("end", RequestCode.GET_MAX_OFFSET, {}),
         ("beginning", RequestCode.GET_MIN_OFFSET, {}),
@@ -43,36 +43,36 @@ def a_question_makes_a_queue(t: Remoting) -> None:
         ("progress", RequestCode.GET_CONSUME_STATS, {"consumerGroup": group}),
     ):
         topic = t.topic(queues=1)
-        t.ask(code, {**queue, "topic": topic, **fields})
-        t.see(f"after {label}", look(topic))
+        t.request(code, {**queue, "topic": topic, **fields})
+        t.note(f"after {label}", look(topic))
     topic = t.topic(queues=1)
     t.pull(topic, group)
-    t.see("after a pull", look(topic), 0)
+    t.note("after a pull", look(topic), 0)
     topic = t.topic(queues=1)
     t.pop(topic, group)
-    t.see("after a pop", look(topic))
+    t.note("after a pop", look(topic))
     topic = t.topic(queues=1)
     peek(PopGroup(t, topic, group))
-    t.see("after a peek", look(topic))
+    t.note("after a peek", look(topic))
 
 
 @remoting_case("EnumAttribute.verify")
-def a_topic_is_made_with_its_queue_type(t: Remoting) -> None:
+def a_topic_with_an_unknown_queue_type_is_rejected(t: RemotingContext) -> None:
     """A topic may be created with queue type BatchCQ or SimpleCQ; unknown types are rejected."""
     for kind in ("BatchCQ", "SimpleCQ", "RocksDBConsumeQueue", "simplecq", "none"):
         topic = t.new()
         made = create(t, topic, readQueueNums=1, writeQueueNums=1, attributes=f"+queue.type={kind}")
-        t.see(f"made with {kind}", made)
-        t.see("config", t.config_of(topic))
+        t.note(f"made with {kind}", made)
+        t.note("config", t.config_of(topic))
 
 
 @remoting_case("StoreStatsService.getRuntimeInfo")
-def rates_are_numbers_in_a_row(t: Remoting) -> None:
+def tps_rates_have_one_number_per_measured_period(t: RemotingContext) -> None:
     """Each rate in the broker's runtime info has one number for each of its three periods that was measured."""
     table = t.runtime_info()
     rates = {name: text for name, text in table.items() if name.endswith("Tps")}
-    t.see("rates", sorted(rates))
-    t.see("numbers", sorted(name for name, text in rates.items() if not all(map(_is_number, text.split()))))
+    t.note("rates", sorted(rates))
+    t.note("numbers", sorted(name for name, text in rates.items() if not all(map(_is_number, text.split()))))
 
 
 def _is_number(text: str) -> bool:

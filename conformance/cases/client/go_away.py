@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.client import RemotingClient
 
 from ...case import remoting_case
-from ...clients.remoting_response import Answer
-from ...context.remoting import Remoting
+from ...clients.remoting_response import Response
+from ...context.remoting import RemotingContext
 from ...deployment.target import Capability
 
 SAYS_SO: Mapping[str, str] = {"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": "4"}
@@ -16,7 +16,7 @@ _STOP_SECONDS = 60
 
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand", settings=SAYS_SO, alone=True, needs={Capability.RESTART})
-def new_clients_are_told_to_go_away(t: Remoting) -> None:
+def recent_clients_get_go_away_during_graceful_shutdown(t: RemotingContext) -> None:
     """During a graceful shutdown recent clients get GO_AWAY for every request and connection.
 
     Older clients are still served, and the name server has already removed the broker.
@@ -25,17 +25,17 @@ def new_clients_are_told_to_go_away(t: Remoting) -> None:
     t.sent(topic, 1)
     newer, older = t.connect(version=FIRST_THAT_GOES), t.connect(version=LAST_THAT_STAYS)
 
-    def sent(connection: RemotingClient) -> Answer:
+    def sent(connection: RemotingClient) -> Response:
         return t.send(topic, "late", to=connection)
 
-    t.see("before", [sent(newer).code, sent(older).code])
+    t.note("before", [sent(newer).code, sent(older).code])
     stopping = t.stopping()
     t.require(t.until(lambda: t.pull(topic, group, to=newer).code == 1500, _STOP_SECONDS), "it did not say so")
-    t.see("sent", sent(newer), 1500)
-    t.see("asked for what there is not", t.ask(9999, to=newer), 1500)
-    t.see("on a new connection", t.pull(topic, group, to=t.connect(version=FIRST_THAT_GOES)), 1500)
-    t.see("sent by an older client", sent(older).code)
-    t.see("pulled by an older client", t.pull(topic, group, to=older).bodies)
-    t.see("route", t.route(topic).code)
+    t.note("sent", sent(newer), 1500)
+    t.note("asked for what there is not", t.request(9999, to=newer), 1500)
+    t.note("on a new connection", t.pull(topic, group, to=t.connect(version=FIRST_THAT_GOES)), 1500)
+    t.note("sent by an older client", sent(older).code)
+    t.note("pulled by an older client", t.pull(topic, group, to=older).bodies)
+    t.note("route", t.route(topic).code)
     t.wait(int(SAYS_SO["shutdownWaitTimeSeconds"]))
     stopping.join(_STOP_SECONDS)

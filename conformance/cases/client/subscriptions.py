@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.message.names import pop_retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
+from ...context.remoting import RemotingContext
 from ...helpers.settings import VARIED, with_keys
 
 EXPIRED_SECONDS = int(VARIED["subscriptionExpiredTimeout"]) // 1000
@@ -17,40 +17,40 @@ SCAN_SECONDS = 10
 _RENEWED_SECONDS = 15
 
 
-def _subscription(t: Remoting, group: str, topic: str) -> Any:
+def _subscription(t: RemotingContext, group: str, topic: str) -> Any:
     """Return the group's subscription to a topic as the broker reports it."""
-    answer = t.ask(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, {"group": group, "topic": topic})
-    return answer.json.get("subscriptionData")
+    response = t.request(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, {"group": group, "topic": topic})
+    return response.json.get("subscriptionData")
 
 
 @remoting_case("ConsumerManager.compensateSubscribeData")
-def a_pull_stands_for_a_subscription(t: Remoting) -> None:
+def the_expression_of_the_last_pull_is_reported_as_subscription(t: RemotingContext) -> None:
     """The expression of a group's last pull is reported as its subscription, even if it does not compile."""
     topic, group = t.topic(queues=1), t.group()
-    t.see("before", _subscription(t, group, topic))
+    t.note("before", _subscription(t, group, topic))
     for expression, kind in (("A || B", "TAG"), ("*", "TAG"), (None, None), ("a > 1", "SQL92"), ("a >", "SQL92")):
-        t.see("pulled", t.pull(topic, group, expression=expression, type=kind).code)
-        t.see("wanted", _subscription(t, group, topic))
-    t.see("refused", t.pull(topic, group, expression="||").code)
-    t.see("as before", _subscription(t, group, topic))
-    t.see("of a kind that is none", t.pull(topic, group, expression="B", type="none").code)
-    t.see("wanted of that kind", _subscription(t, group, topic))
+        t.note("pulled", t.pull(topic, group, expression=expression, type=kind).code)
+        t.note("wanted", _subscription(t, group, topic))
+    t.note("refused", t.pull(topic, group, expression="||").code)
+    t.note("as before", _subscription(t, group, topic))
+    t.note("of a kind that is none", t.pull(topic, group, expression="B", type="none").code)
+    t.note("wanted of that kind", _subscription(t, group, topic))
 
 
 @remoting_case("PopMessageProcessor.processRequest")
-def a_pop_stands_for_two_subscriptions(t: Remoting) -> None:
+def a_pop_is_reported_as_subscription_to_topic_and_retry_topic(t: RemotingContext) -> None:
     """A pop, even a rejected one, is reported as a subscription of its group to the topic and to the retry topic."""
     topic, group = t.topic(queues=1), t.group()
     retry = pop_retry_topic(topic, group, v2=False)
     asked = (("A||B", "TAG"), (None, "SQL92"), ("a > 1", "SQL92"), ("a >", "SQL92"), ("B", "none"), ("*", "TAG"))
     for expression, kind in asked:
-        t.see("popped", t.pop(topic, group, expression=expression, type=kind).code)
-        t.see("wanted", _subscription(t, group, topic))
-        t.see("wanted of the retries", _subscription(t, group, retry))
+        t.note("popped", t.pop(topic, group, expression=expression, type=kind).code)
+        t.note("wanted", _subscription(t, group, topic))
+        t.note("wanted of the retries", _subscription(t, group, retry))
 
 
 @remoting_case("ConsumerManager.findSubscriptionData")
-def a_heartbeat_says_more_than_a_request(t: Remoting) -> None:
+def a_heartbeat_subscription_has_priority_over_those_of_pulls(t: RemotingContext) -> None:
     """A live group's heartbeat has priority over its requests. Requests count for other topics and after it leaves."""
     topic, other, group, client = t.topic(queues=1), t.topic(queues=1), t.group(), t.new("client")
     for each in (topic, other):
@@ -58,13 +58,13 @@ def a_heartbeat_says_more_than_a_request(t: Remoting) -> None:
     connection = t.connect()
     t.heartbeat(client, groups={group: {topic: "B"}}, version=5, to=connection)
     for label in ("alive", "gone"):
-        t.see(label, _subscription(t, group, topic))
-        t.see(f"{label}, the other topic", _subscription(t, group, other))
-        t.ask(RequestCode.UNREGISTER_CLIENT, {"clientID": client, "consumerGroup": group}, to=connection)
+        t.note(label, _subscription(t, group, topic))
+        t.note(f"{label}, the other topic", _subscription(t, group, other))
+        t.request(RequestCode.UNREGISTER_CLIENT, {"clientID": client, "consumerGroup": group}, to=connection)
 
 
 @remoting_case("ConsumerManager.removeExpireConsumerGroupInfo", settings=FORGETFUL)
-def an_old_request_stands_for_nothing(t: Remoting) -> None:
+def a_subscription_from_pulls_or_pops_expires(t: RemotingContext) -> None:
     """A subscription from requests expires some time after the group's last request of any kind."""
     topic, pulls, pops = t.topic(queues=1), t.group(), t.group()
     wanted = ((pulls, topic), (pops, topic), (pops, pop_retry_topic(topic, pops, v2=False)))
@@ -72,24 +72,24 @@ def an_old_request_stands_for_nothing(t: Remoting) -> None:
     def left() -> list[bool]:
         return [_subscription(t, group, name) is not None for group, name in wanted]
 
-    def ask() -> None:
+    def request() -> None:
         t.pull(topic, pulls)
         t.pop(topic, pops)
 
-    ask()
+    request()
     t.wait(_RENEWED_SECONDS)
-    ask()
+    request()
     watch = t.stopwatch()
     # # The broker has scanned since the first request expired; the second one has not expired.
     t.wait(EXPIRED_SECONDS + SCAN_SECONDS + 1 - _RENEWED_SECONDS)
-    t.see("asked for twice", left())
+    t.note("asked for twice", left())
     t.until(lambda: not any(left()), 60.0)
-    t.see("in the end", left())
-    t.see("after", watch.between(EXPIRED_SECONDS - 1, EXPIRED_SECONDS + SCAN_SECONDS + 3))
+    t.note("in the end", left())
+    t.note("after", watch.between(EXPIRED_SECONDS - 1, EXPIRED_SECONDS + SCAN_SECONDS + 3))
 
 
 @remoting_case("AdminBrokerProcessor.getTopicsForCollectingConsumeStats")
-def statistics_are_of_what_a_live_group_wants(t: Remoting) -> None:
+def consume_stats_of_an_online_group_omit_unsubscribed_topics(t: RemotingContext) -> None:
     """Consume statistics of a live group omit topics that it does not subscribe to.
 
     Topics of its pulls or of the request's list are included.
@@ -99,24 +99,24 @@ def statistics_are_of_what_a_live_group_wants(t: Remoting) -> None:
         t.sent(topic, 2)
         t.commit(topic, group, 1)
 
-    def see(label: str) -> None:
+    def note(label: str) -> None:
         for asked, ext in (
             ("all", {}),
             ("one", {"topic": left}),
             ("a blank one", {"topic": " "}),
             ("a list", {"topic": read, "topicList": f"{left};{new};"}),
         ):
-            t.see(f"{label}: {asked}", t.ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": group, **ext}), 0)
+            t.note(f"{label}: {asked}", t.request(RequestCode.GET_CONSUME_STATS, {"consumerGroup": group, **ext}), 0)
 
-    see("of nobody")
+    note("of nobody")
     t.heartbeat(t.new("client"), groups={group: {read: "*", new: "*"}})
-    see("of a live group")
+    note("of a live group")
     t.pull(left, group, offset=2)
-    see("after a pull")
+    note("after a pull")
 
 
 @remoting_case("AdminBrokerProcessor.cloneGroupOffset")
-def a_live_group_is_cloned_where_it_subscribes(t: Remoting) -> None:
+def offsets_of_unsubscribed_topics_are_cloned_only_with_offline_true(t: RemotingContext) -> None:
     """Offsets of a topic that a live group does not subscribe to are cloned only with offline=true.
 
     They replace all others.
@@ -128,6 +128,6 @@ def a_live_group_is_cloned_where_it_subscribes(t: Remoting) -> None:
     t.heartbeat(t.new("client"), groups={source: {other: "*"}})
     for offline in (False, True):
         ext = {"srcGroup": source, "destGroup": copy, "topic": topic, "offline": offline}
-        t.see("clone", t.ask(RequestCode.CLONE_GROUP_OFFSET, ext), 0)
+        t.note("clone", t.request(RequestCode.CLONE_GROUP_OFFSET, ext), 0)
         for queue in range(2):
-            t.see(f"queue {queue}", t.committed(topic, copy, queue, setZeroIfNotFound=False))
+            t.note(f"queue {queue}", t.committed(topic, copy, queue, setZeroIfNotFound=False))

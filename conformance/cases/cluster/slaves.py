@@ -5,21 +5,26 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Answer
-from ...context.remoting import Remoting
+from ...clients.remoting_response import Response
+from ...context.remoting import RemotingContext
 from ...helpers.sends import back
 from ...helpers.transactions import COMMIT, transacting
-from .replicas import see_sent_at_once
+from .replicas import note_sent_at_once
 from .several_brokers import RESTART, by_broker
 
-SLAVE = {"slaveReadEnable": "true", "beside.brokerId": "1", "beside.brokerRole": "SLAVE"}
-WAITED_FOR = {**SLAVE, "brokerRole": "SYNC_MASTER", "inSyncReplicas": "2", "accessMessageInMemoryMaxRatio": "0"}
+SLAVE = {"slaveReadEnable": "true", "second-broker.brokerId": "1", "second-broker.brokerRole": "SLAVE"}
+SYNC_MASTER_SETTINGS = {
+    **SLAVE,
+    "brokerRole": "SYNC_MASTER",
+    "inSyncReplicas": "2",
+    "accessMessageInMemoryMaxRatio": "0",
+}
 """Settings by which sends wait for the slave, and every group before the end of the log is far behind."""
 TABLES_SECONDS = 100.0
 """Seconds within which a slave copies its master's tables at least once."""
 
 
-def followed(t: Remoting) -> None:
+def wait_until_slave_connected(t: RemotingContext) -> None:
     """Return when the slave is connected to its master, so that no later send waits in vain."""
     topic = t.topic(queues=1)
     # # The repeated sends use one unique key, so that the numbering of later messages in the records is stable.
@@ -27,67 +32,67 @@ def followed(t: Remoting) -> None:
     t.require(t.until(lambda: t.send(topic, properties=name).code == 0, 90), "the slave does not follow")
 
 
-def known_to_slave(t: Remoting, topic: str, group: str) -> Answer:
+def pull_from_slave(t: RemotingContext, topic: str, group: str) -> Response:
     """Return the result of a pull from the slave as soon as it knows the topic."""
 
-    def found() -> Answer | None:
-        answer = t.pull(topic, group, to=t.beside)
-        return None if answer.code == 17 else answer
+    def found() -> Response | None:
+        response = t.pull(topic, group, to=t.second_broker)
+        return None if response.code == 17 else response
 
-    answer = t.until(found, TABLES_SECONDS)
-    t.require(answer is not None, "the slave does not know the topic")
-    assert answer is not None
-    return answer
+    response = t.until(found, TABLES_SECONDS)
+    t.require(response is not None, "the slave does not know the topic")
+    assert response is not None
+    return response
 
 
-def committed_at_slave(t: Remoting, topic: str, group: str) -> Answer:
+def committed_at_slave(t: RemotingContext, topic: str, group: str) -> Response:
     """Return the slave's committed offset."""
     asked = {"consumerGroup": group, "topic": topic, "queueId": 0, "setZeroIfNotFound": "false"}
-    return t.ask(RequestCode.QUERY_CONSUMER_OFFSET, asked, to=t.beside)
+    return t.request(RequestCode.QUERY_CONSUMER_OFFSET, asked, to=t.second_broker)
 
 
-@remoting_case("RouteInfoManager.registerBroker", settings=WAITED_FOR)
-def a_slave_is_an_address_of_its_masters_name(t: Remoting) -> None:
+@remoting_case("RouteInfoManager.registerBroker", settings=SYNC_MASTER_SETTINGS)
+def a_slave_is_listed_in_routes_under_its_masters_broker_name(t: RemotingContext) -> None:
     """Routes and the cluster info list a slave by its broker id; it has no queues of its own."""
-    t.see("route", by_broker(t.route(t.topic(queues=1))))
-    t.see("brokers", t.ask(RequestCode.GET_BROKER_CLUSTER_INFO, to=t.namesrv).json["brokerAddrTable"])
+    t.note("route", by_broker(t.route(t.topic(queues=1))))
+    t.note("brokers", t.request(RequestCode.GET_BROKER_CLUSTER_INFO, to=t.namesrv).json["brokerAddrTable"])
 
 
-@remoting_case("SendMessageProcessor.rejectRequest", settings=WAITED_FOR)
-def a_slave_takes_nothing(t: Remoting) -> None:
+@remoting_case("SendMessageProcessor.rejectRequest", settings=SYNC_MASTER_SETTINGS)
+def a_slave_rejects_sends_and_transaction_ends(t: RemotingContext) -> None:
     """A slave rejects sends and messages sent back as SYSTEM_BUSY, and transaction ends as SLAVE_NOT_AVAILABLE."""
-    followed(t)
+    wait_until_slave_connected(t)
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1)
-    t.see("sent", t.send(topic, to=t.beside), 2)
-    t.see("sent back", back(t, group, sent.place, 1, to=t.beside), 2)
+    t.note("sent", t.send(topic, to=t.second_broker), 2)
+    t.note("sent back", back(t, group, sent.place, 1, to=t.second_broker), 2)
     producers = transacting(t)
     half = producers.half()
-    t.see("end", t.ask(RequestCode.END_TRANSACTION, producers.end_fields(half, COMMIT), to=t.beside), 11)
+    t.note("end", t.request(RequestCode.END_TRANSACTION, producers.end_fields(half, COMMIT), to=t.second_broker), 11)
 
 
-@remoting_case("SlaveSynchronize.syncAll", settings=WAITED_FOR)
-def a_slave_has_messages_at_once_and_tables_later(t: Remoting) -> None:
+@remoting_case("SlaveSynchronize.syncAll", settings=SYNC_MASTER_SETTINGS)
+def a_slave_serves_pulls_after_the_topic_is_copied(t: RemotingContext) -> None:
     """A slave serves pulls once it knows the topic. A pull beyond its end gets PULL_RETRY_IMMEDIATELY."""
-    followed(t)
+    wait_until_slave_connected(t)
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
     t.commit(topic, group, 2)
     ends = {"topic": topic, "queueId": 0}
-    t.until(lambda: t.ask(RequestCode.GET_MAX_OFFSET, ends, to=t.beside)["offset"] == "3")
-    t.see("end", t.ask(RequestCode.GET_MAX_OFFSET, ends, to=t.beside), 0)
-    found = known_to_slave(t, topic, group)
-    t.see("pulled", found, 0)
-    t.see("bodies", found.bodies)
+    t.until(lambda: t.request(RequestCode.GET_MAX_OFFSET, ends, to=t.second_broker)["offset"] == "3")
+    t.note("end", t.request(RequestCode.GET_MAX_OFFSET, ends, to=t.second_broker), 0)
+    found = pull_from_slave(t, topic, group)
+    t.note("pulled", found, 0)
+    t.note("bodies", found.bodies)
     t.until(lambda: committed_at_slave(t, topic, group).code == 0, TABLES_SECONDS)
-    t.see("committed", committed_at_slave(t, topic, group), 0)
-    t.see("at the end", t.pull(topic, group, offset=3, to=t.beside), 19)
-    t.see("beyond the end", t.pull(topic, group, offset=30, to=t.beside), 20)
-    t.see("nothing that matches", t.pull(topic, group, expression="none", to=t.beside), 20)
+    t.note("committed", committed_at_slave(t, topic, group), 0)
+    t.note("at the end", t.pull(topic, group, offset=3, to=t.second_broker), 19)
+    t.note("beyond the end", t.pull(topic, group, offset=30, to=t.second_broker), 20)
+    t.note("nothing that matches", t.pull(topic, group, expression="none", to=t.second_broker), 20)
 
 
 @remoting_case("SlaveSynchronize.syncTopicConfig", settings=SLAVE, alone=True)
-def a_slave_does_not_hear_of_topics_with_attributes(t: Remoting) -> None:
+def a_slave_does_not_copy_topics_with_attributes(t: RemotingContext) -> None:
     """A slave does not copy topics with attributes: it treats them as changes, and the copy of topics aborts.
 
     Other topics may be missing as well. Offsets are copied after topics.
@@ -96,23 +101,23 @@ def a_slave_does_not_hear_of_topics_with_attributes(t: Remoting) -> None:
     t.sent(topic, 1)
     t.commit(topic, group, 1)
     t.until(lambda: committed_at_slave(t, topic, group).code == 0, TABLES_SECONDS)
-    t.see("committed", committed_at_slave(t, topic, group), 0)
-    t.see("pulled", t.pull(topic, group, to=t.beside), 17)
+    t.note("committed", committed_at_slave(t, topic, group), 0)
+    t.note("pulled", t.pull(topic, group, to=t.second_broker), 17)
 
 
-@remoting_case("PullMessageProcessor.composeResponseHeader", settings=WAITED_FOR)
-def a_slave_suggests_itself_to_who_is_far_behind(t: Remoting) -> None:
+@remoting_case("PullMessageProcessor.composeResponseHeader", settings=SYNC_MASTER_SETTINGS)
+def a_slave_suggests_itself_to_a_lagging_group(t: RemotingContext) -> None:
     """A slave suggests itself to groups that are far behind, and its master to others."""
-    followed(t)
+    wait_until_slave_connected(t)
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
-    t.see("far behind", known_to_slave(t, topic, group)["suggestWhichBrokerId"])
-    t.see("at the end", t.pull(topic, group, offset=3, to=t.beside)["suggestWhichBrokerId"])
-    t.see("nothing that matches", t.pull(topic, group, expression="none", to=t.beside), 20)
+    t.note("far behind", pull_from_slave(t, topic, group)["suggestWhichBrokerId"])
+    t.note("at the end", t.pull(topic, group, offset=3, to=t.second_broker)["suggestWhichBrokerId"])
+    t.note("nothing that matches", t.pull(topic, group, expression="none", to=t.second_broker), 20)
 
 
 @remoting_case("RouteInfoManager.unRegisterBroker", needs=RESTART, settings=SLAVE, alone=True)
-def a_slave_serves_while_its_master_is_away(t: Remoting) -> None:
+def a_slave_serves_pulls_while_its_master_is_stopped(t: RemotingContext) -> None:
     """Without the master a route keeps its queues, and the slave serves pulls.
 
     Offsets committed at the slave are overwritten after the master's return.
@@ -120,66 +125,66 @@ def a_slave_serves_while_its_master_is_away(t: Remoting) -> None:
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
     t.commit(topic, group, 1)
-    known_to_slave(t, topic, group)
-    with t.away():
-        t.see("route", by_broker(t.route(topic)))
-        t.see("pulled", t.pull(topic, group, to=t.beside).bodies)
-        t.see("at the end", t.pull(topic, group, offset=3, to=t.beside), 19)
+    pull_from_slave(t, topic, group)
+    with t.stopped():
+        t.note("route", by_broker(t.route(topic)))
+        t.note("pulled", t.pull(topic, group, to=t.second_broker).bodies)
+        t.note("at the end", t.pull(topic, group, offset=3, to=t.second_broker), 19)
         committed = {"consumerGroup": group, "topic": topic, "queueId": 0, "commitOffset": 3}
-        t.see("committed", t.ask(RequestCode.UPDATE_CONSUMER_OFFSET, committed, to=t.beside), 0)
-        t.see("committed at the slave", committed_at_slave(t, topic, group)["offset"])
-    t.see("route, back", by_broker(t.route(topic)))
+        t.note("committed", t.request(RequestCode.UPDATE_CONSUMER_OFFSET, committed, to=t.second_broker), 0)
+        t.note("committed at the slave", committed_at_slave(t, topic, group)["offset"])
+    t.note("route, back", by_broker(t.route(topic)))
     t.until(lambda: committed_at_slave(t, topic, group)["offset"] == "1", TABLES_SECONDS)
-    t.see("committed at the slave, later", committed_at_slave(t, topic, group)["offset"])
+    t.note("committed at the slave, later", committed_at_slave(t, topic, group)["offset"])
 
 
-@remoting_case("GroupTransferService.doWaitTransfer", settings=WAITED_FOR)
-def a_send_is_answered_when_the_slave_has_its_message(t: Remoting) -> None:
+@remoting_case("GroupTransferService.doWaitTransfer", settings=SYNC_MASTER_SETTINGS)
+def a_send_is_answered_when_the_slave_has_its_message(t: RemotingContext) -> None:
     """A synchronous master responds to a send as soon as the slave has its message."""
-    followed(t)
-    see_sent_at_once(t, t.topic(queues=1))
+    wait_until_slave_connected(t)
+    note_sent_at_once(t, t.topic(queues=1))
 
 
-@remoting_case("DefaultHAService.getRuntimeInfo", settings=WAITED_FOR)
-def how_far_a_slave_is_can_be_asked(t: Remoting) -> None:
+@remoting_case("DefaultHAService.getRuntimeInfo", settings=SYNC_MASTER_SETTINGS)
+def get_broker_ha_status_returns_the_progress_of_slaves(t: RemotingContext) -> None:
     """GET_BROKER_HA_STATUS of a master returns its slaves and their progress, that of a slave its own progress."""
-    followed(t)
+    wait_until_slave_connected(t)
 
     def even() -> Any:
-        status = t.ask(RequestCode.GET_BROKER_HA_STATUS, to=t.broker).json
+        status = t.request(RequestCode.GET_BROKER_HA_STATUS, to=t.broker).json
         return status if all(each["diff"] == 0 for each in status["haConnectionInfo"]) else None
 
     status = t.until(even)
-    t.see("master", _without_numbers(status))
-    t.see("its slaves", [_without_numbers(each) for each in status["haConnectionInfo"]])
-    slave = t.ask(RequestCode.GET_BROKER_HA_STATUS, to=t.beside).json
-    t.see("slave", _without_numbers(slave))
-    t.see("its connection", _without_numbers(slave["haClientRuntimeInfo"]))
+    t.note("master", _without_numbers(status))
+    t.note("its slaves", [_without_numbers(each) for each in status["haConnectionInfo"]])
+    slave = t.request(RequestCode.GET_BROKER_HA_STATUS, to=t.second_broker).json
+    t.note("slave", _without_numbers(slave))
+    t.note("its connection", _without_numbers(slave["haClientRuntimeInfo"]))
 
 
 @remoting_case("DefaultHAService.getRuntimeInfo")
-def a_master_without_slaves_tells_so(t: Remoting) -> None:
+def get_broker_ha_status_without_slaves_lists_no_connection(t: RemotingContext) -> None:
     """GET_BROKER_HA_STATUS of a master without slaves returns the end of its log and no connection."""
     topic = t.topic(queues=1)
     [sent] = t.sent(topic)
-    status = t.ask(RequestCode.GET_BROKER_HA_STATUS).json
-    t.see("master", _without_numbers(status))
-    t.see("its slaves", status["haConnectionInfo"])
-    t.see("as a slave", status["haClientRuntimeInfo"])
-    t.see("behind the last message", status["masterCommitLogMaxOffset"] > sent.place)
+    status = t.request(RequestCode.GET_BROKER_HA_STATUS).json
+    t.note("master", _without_numbers(status))
+    t.note("its slaves", status["haConnectionInfo"])
+    t.note("as a slave", status["haClientRuntimeInfo"])
+    t.note("behind the last message", status["masterCommitLogMaxOffset"] > sent.place)
 
 
 def _without_numbers(status: dict[str, Any]) -> dict[str, Any]:
     """Replace offsets, times and addresses by True if they are set; omit rates and write times."""
     return {
-        name: bool(value) if name in _ANY else value
+        name: bool(value) if name in PRESENCE_ONLY else value
         for name, value in status.items()
-        if name not in _PASSING and not isinstance(value, list | dict)
+        if name not in OMITTED and not isinstance(value, list | dict)
     }
 
 
-_PASSING = ("transferredByteInSecond", "lastWriteTimestamp", "masterFlushOffset")
-_ANY = (
+OMITTED = ("transferredByteInSecond", "lastWriteTimestamp", "masterFlushOffset")
+PRESENCE_ONLY = (
     "masterCommitLogMaxOffset",
     "maxOffset",
     "slaveAckOffset",

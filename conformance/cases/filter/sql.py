@@ -6,44 +6,46 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...clients.remoting_response import Answer
-from ...context.remoting import Remoting
+from ...clients.remoting_response import Response
+from ...context.remoting import RemotingContext
 from ...helpers.settings import ODD, with_keys
 
-A = (None, "1", "10", "5.5", "abc", "3", "01", "9999999999", "-2", " 1 ", "1e1", "2")
+VALUES_OF_A = (None, "1", "10", "5.5", "abc", "3", "01", "9999999999", "-2", " 1 ", "1e1", "2")
 """Values of the property `a`. Each message's body names its value."""
-B = ("x", "true", "xyz", "it's", "TRUE", "2")
+VALUES_OF_B = ("x", "true", "xyz", "it's", "TRUE", "2")
 """Values of the property `b`, likewise; these messages have no `a`."""
 
 
-def _messages(t: Remoting) -> str:
+def _messages(t: RemotingContext) -> str:
     topic = t.topic(queues=1)
-    sends = [t.send(topic, f"a {value}", tag="T", properties={} if value is None else {"a": value}) for value in A]
-    sends += [t.send(topic, f"b {value}", properties={"b": value}) for value in B]
+    sends = [
+        t.send(topic, f"a {value}", tag="T", properties={} if value is None else {"a": value}) for value in VALUES_OF_A
+    ]
+    sends += [t.send(topic, f"b {value}", properties={"b": value}) for value in VALUES_OF_B]
     sends += [t.send(topic, "a 1 b 1", properties={"a": "1", "b": "1"})]
     sends += [t.send(topic, "a 1 b x", properties={"a": "1", "b": "x"})]
     t.readable(topic, *sends)
     return topic
 
 
-def _see_all(t: Remoting, expressions: Iterable[str]) -> None:
+def _note_all(t: RemotingContext, expressions: Iterable[str]) -> None:
     """Record the bodies that each expression matches in a pull, or the error code."""
     topic, group = _messages(t), t.group()
     for expression in expressions:
-        answer = t.pull(topic, group, expression=expression, type="SQL92")
-        t.see(expression, answer.bodies if answer.code == 0 else answer.code)
+        response = t.pull(topic, group, expression=expression, type="SQL92")
+        t.note(expression, response.bodies if response.code == 0 else response.code)
 
 
-def _check(t: Remoting, group: str, topic: str, expression: str, kind: str = "SQL92") -> Answer:
+def _check(t: RemotingContext, group: str, topic: str, expression: str, kind: str = "SQL92") -> Response:
     data = {"topic": topic, "subString": expression, "expressionType": kind}
     body = {"clientId": "client", "group": group, "subscriptionData": data}
-    return t.ask(RequestCode.CHECK_CLIENT_CONFIG, None, dumps(body))
+    return t.request(RequestCode.CHECK_CLIENT_CONFIG, None, dumps(body))
 
 
 @remoting_case("ComparisonExpression.createEqual")
-def equality_compares_as_its_literal(t: Remoting) -> None:
+def equality_parses_strings_in_the_type_of_the_literal(t: RemotingContext) -> None:
     """A number equals the strings that parse to it in the literal's type; a string equals only itself."""
-    _see_all(
+    _note_all(
         t,
         (
             *("a = 1", "a = '1'", "a = 5.5", "a = 10", "a = 1e1", "a = 1L", "a = 007", "a = -2"),
@@ -53,9 +55,9 @@ def equality_compares_as_its_literal(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.createGreaterThan")
-def order_compares_as_its_literal(t: Remoting) -> None:
+def order_comparisons_parse_strings_in_the_type_of_the_literal(t: RemotingContext) -> None:
     """Order comparisons are numeric: strings that do not parse as the literal's type never match."""
-    _see_all(
+    _note_all(
         t,
         (
             *("a > 1", "a >= 1", "a < 3", "a <= 3", "a > 5.0", "a < 5.5", "a > 3000000000", "a > .5", "1 < a"),
@@ -65,15 +67,15 @@ def order_compares_as_its_literal(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.createNotEqual")
-def inequality_needs_a_value(t: Remoting) -> None:
+def inequality_never_matches_a_missing_property(t: RemotingContext) -> None:
     """A message without the property never matches <>, and neither does a string that is not a number."""
-    _see_all(t, ("a <> 1", "a <> '1'", "NOT (a = 1)", "NOT a = 1", "a <> 5.5", "b <> 'x'"))
+    _note_all(t, ("a <> 1", "a <> '1'", "NOT (a = 1)", "NOT a = 1", "a <> 5.5", "b <> 'x'"))
 
 
 @remoting_case("ComparisonExpression.createBetween")
-def between_is_two_comparisons(t: Remoting) -> None:
+def between_is_two_comparisons(t: RemotingContext) -> None:
     """BETWEEN includes both bounds and parses the value in each bound's type."""
-    _see_all(
+    _note_all(
         t,
         (
             "a BETWEEN 1 AND 10",
@@ -86,21 +88,21 @@ def between_is_two_comparisons(t: Remoting) -> None:
 
 
 @remoting_case("UnaryExpression.createInExpression")
-def in_compares_texts(t: Remoting) -> None:
+def in_compares_strings(t: RemotingContext) -> None:
     """IN compares strings. A message without the property matches neither IN nor NOT IN."""
-    _see_all(t, ("a IN ('1','10')", "a NOT IN ('1')", "a IN ('abc')", "b IN ('it''s', 'x')", "b NOT IN ('x', 'true')"))
+    _note_all(t, ("a IN ('1','10')", "a NOT IN ('1')", "a IN ('abc')", "b IN ('it''s', 'x')", "b NOT IN ('x', 'true')"))
 
 
 @remoting_case("ComparisonExpression.createIsNull")
-def null_is_a_missing_property(t: Remoting) -> None:
+def null_is_a_missing_property(t: RemotingContext) -> None:
     """IS NULL matches messages without the property."""
-    _see_all(t, ("a IS NULL", "a IS NOT NULL", "b IS NULL", "b IS NOT NULL", "c IS NULL", "a IS NULL AND b IS NULL"))
+    _note_all(t, ("a IS NULL", "a IS NOT NULL", "b IS NULL", "b IS NOT NULL", "c IS NULL", "a IS NULL AND b IS NULL"))
 
 
 @remoting_case("LogicExpression.createOR")
-def missing_values_make_logic_three_valued(t: Remoting) -> None:
+def missing_values_make_logic_three_valued(t: RemotingContext) -> None:
     """AND, OR and NOT use three-valued logic with unknown values."""
-    _see_all(
+    _note_all(
         t,
         (
             *("a > 0 OR b = 'x'", "b = 'x' OR a > 0", "a = 1 AND b = 'x'", "b = 'x' AND a = 1"),
@@ -111,15 +113,15 @@ def missing_values_make_logic_three_valued(t: Remoting) -> None:
 
 
 @remoting_case("PropertyExpression.evaluate")
-def properties_compare_with_each_other(t: Remoting) -> None:
+def two_properties_are_equal_if_their_strings_are_equal(t: RemotingContext) -> None:
     """Two properties are equal if their strings are equal or both are missing."""
-    _see_all(t, ("a = b", "a <> b", "a = x", "x = y", "x <> a", "A = 1", "TAGS = 'T'", "TAGS IS NULL"))
+    _note_all(t, ("a = b", "a <> b", "a = x", "x = y", "x <> a", "A = 1", "TAGS = 'T'", "TAGS IS NULL"))
 
 
 @remoting_case("ConstantExpression.evaluate")
-def constants_are_expressions(t: Remoting) -> None:
+def true_matches_all_messages_and_false_and_null_match_none(t: RemotingContext) -> None:
     """TRUE matches all messages, FALSE and NULL match none, and a property alone never matches."""
-    _see_all(
+    _note_all(
         t,
         (
             "TRUE",
@@ -138,9 +140,9 @@ def constants_are_expressions(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.createContains")
-def texts_are_searched(t: Remoting) -> None:
+def contains_startswith_and_endswith_search_strings(t: RemotingContext) -> None:
     """CONTAINS, STARTSWITH and ENDSWITH search the string of a property and never match a missing one."""
-    _see_all(
+    _note_all(
         t,
         (
             *("b CONTAINS 'y'", "b NOT CONTAINS 'y'", "b STARTSWITH 'x'", "b NOT STARTSWITH 'x'", "b ENDSWITH 'z'"),
@@ -150,9 +152,9 @@ def texts_are_searched(t: Remoting) -> None:
 
 
 @remoting_case("SelectorParser.JmsSelector")
-def what_follows_an_expression_is_ignored(t: Remoting) -> None:
+def text_after_a_complete_sql_expression_is_ignored(t: RemotingContext) -> None:
     """Comments and lower-case keywords are accepted; the text after a complete expression is ignored."""
-    _see_all(
+    _note_all(
         t,
         (
             *("-- c\na = 1", "/* c */ a = 1", "a = 1 foo", "a = 1)", "a + 1 = 2", "a-b = 1", "-a = 2", "b LIKE 'x%'"),
@@ -169,77 +171,77 @@ REFUSED = (
 
 
 @remoting_case("ClientManageProcessor.checkClientConfig")
-def bad_expressions_are_refused_beforehand(t: Remoting) -> None:
+def check_client_config_rejects_invalid_sql_expressions(t: RemotingContext) -> None:
     """CHECK_CLIENT_CONFIG with an invalid expression returns the parse error."""
     topic, group = t.topic(queues=1), t.group()
     for expression in REFUSED:
-        t.see(expression, _check(t, group, topic, expression), 23)
+        t.note(expression, _check(t, group, topic, expression), 23)
 
 
 @remoting_case("ClientManageProcessor.checkClientConfig")
-def good_expressions_pass_the_check(t: Remoting) -> None:
+def check_client_config_accepts_valid_sql_expressions(t: RemotingContext) -> None:
     """CHECK_CLIENT_CONFIG with a valid expression succeeds; tag expressions are not checked."""
     topic, group = t.topic(queues=1), t.group()
     for expression in ("a > 1", "a BETWEEN 1 AND 5 OR b IS NULL", "a LIKE", "b LIKE 'x%'", "a = 1 foo"):
-        t.see(expression, _check(t, group, topic, expression), 0)
-    t.see("tag", _check(t, group, topic, "||", "TAG"), 0)
-    t.see("unknown topic and group", _check(t, t.new("group"), t.new(), "a > 1"), 0)
-    t.see("no body", t.ask(RequestCode.CHECK_CLIENT_CONFIG), 0)
-    t.see("unknown type", _check(t, group, topic, "a > 1", "FOO"))
+        t.note(expression, _check(t, group, topic, expression), 0)
+    t.note("tag", _check(t, group, topic, "||", "TAG"), 0)
+    t.note("unknown topic and group", _check(t, t.new("group"), t.new(), "a > 1"), 0)
+    t.note("no body", t.request(RequestCode.CHECK_CLIENT_CONFIG), 0)
+    t.note("unknown type", _check(t, group, topic, "a > 1", "FOO"))
 
 
 @remoting_case("PullMessageProcessor.processRequest")
-def a_pull_with_a_bad_expression_finds_everything(t: Remoting) -> None:
+def a_pull_with_an_invalid_sql_expression_returns_all_messages(t: RemotingContext) -> None:
     """A pull with an invalid SQL92 expression returns all messages; one with an empty expression is rejected."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2, properties={"a": "1"})
     for expression in ("a >", "a betwixt 3", "a BETWEEN 5 AND 1"):
-        t.see(expression, t.pull(topic, group, expression=expression, type="SQL92"))
-    t.see("no expression", t.pull(topic, group, expression="", type="SQL92"))
+        t.note(expression, t.pull(topic, group, expression=expression, type="SQL92"))
+    t.note("no expression", t.pull(topic, group, expression="", type="SQL92"))
 
 
 @remoting_case("PopMessageProcessor.processRequest")
-def a_pop_with_a_bad_expression_is_refused(t: Remoting) -> None:
+def a_pop_with_a_bad_expression_is_refused(t: RemotingContext) -> None:
     """A pop with an invalid SQL92 expression is rejected; one with an empty expression returns all messages."""
     topic = t.topic(queues=1)
     t.sent(topic, 2, properties={"a": "1"})
     for expression in ("a >", "a betwixt 3", "a BETWEEN 5 AND 1", ""):
-        t.see(f"expression {expression!r}", t.pop(topic, t.group(), expression=expression, type="SQL92"))
+        t.note(f"expression {expression!r}", t.pop(topic, t.group(), expression=expression, type="SQL92"))
 
 
 @remoting_case("PopMessageProcessor.processRequest")
-def a_pop_filters_by_properties(t: Remoting) -> None:
+def a_pop_filters_by_properties(t: RemotingContext) -> None:
     """A pop returns the matching messages and skips the others."""
     topic, group = _messages(t), t.group()
-    t.see("popped", t.pop(topic, group, expression="a > 1", type="SQL92").bodies)
-    t.see("again", t.pop(topic, group, expression="a > 1", type="SQL92"), 210)
-    t.see("by another expression", t.pop(topic, group, expression="b = 'x'", type="SQL92"), 210)
+    t.note("popped", t.pop(topic, group, expression="a > 1", type="SQL92").bodies)
+    t.note("again", t.pop(topic, group, expression="a > 1", type="SQL92"), 210)
+    t.note("by another expression", t.pop(topic, group, expression="b = 'x'", type="SQL92"), 210)
 
 
 @remoting_case("ConsumerFilterManager.register")
-def a_heartbeat_registers_its_expression(t: Remoting) -> None:
+def a_heartbeat_registers_its_expression(t: RemotingContext) -> None:
     """A pull without a subscription is filtered by the expression of the consumer's heartbeat."""
     topic, group = _messages(t), t.group()
     t.heartbeat(t.new("client"), groups={group: {topic: "a BETWEEN 1 AND 3"}}, expression_type="SQL92", version=1)
-    answer = t.pull(topic, group, sysFlag=0, expression=None, type=None)
-    t.see("pulled", answer.found)
+    response = t.pull(topic, group, sysFlag=0, expression=None, type=None)
+    t.note("pulled", response.found)
 
 
 @remoting_case("PullMessageProcessor.processRequest")
-def a_bad_expression_of_a_heartbeat_is_found_by_the_pull(t: Remoting) -> None:
+def a_pull_relying_on_an_invalid_heartbeat_expression_is_rejected(t: RemotingContext) -> None:
     """A heartbeat with an invalid expression succeeds, but a pull that relies on it is rejected."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1, properties={"a": "1"})
     beat = t.heartbeat(t.new("client"), groups={group: {topic: "a >"}}, expression_type="SQL92", version=1)
-    t.see("heartbeat", beat, 0)
-    t.see("pulled", t.pull(topic, group, sysFlag=0, expression=None, type=None), 27)
+    t.note("heartbeat", beat, 0)
+    t.note("pulled", t.pull(topic, group, sysFlag=0, expression=None, type=None), 27)
 
 
 @remoting_case("PullMessageProcessor.processRequest", settings=with_keys(ODD, "enablePropertyFilter"))
-def filters_by_properties_may_be_off(t: Remoting) -> None:
+def without_property_filter_sql_pulls_are_rejected_but_pops_filter(t: RemotingContext) -> None:
     """With enablePropertyFilter=false SQL92 pulls and checks are rejected, but pops still filter."""
     topic, group = t.topic(queues=1), t.group()
     t.readable(topic, *(t.send(topic, f"m{number}", properties={"a": str(number)}) for number in range(3)))
-    t.see("pulled", t.pull(topic, group, expression="a = 1", type="SQL92"), 1)
-    t.see("checked", _check(t, group, topic, "a = 1"), 1)
-    t.see("popped", t.pop(topic, group, expression="a = 1", type="SQL92"), 0)
+    t.note("pulled", t.pull(topic, group, expression="a = 1", type="SQL92"), 1)
+    t.note("checked", _check(t, group, topic, "a = 1"), 1)
+    t.note("popped", t.pop(topic, group, expression="a = 1", type="SQL92"), 0)

@@ -1,14 +1,14 @@
 """SQL92 filters: invalid expressions with their error messages. Part of the corpus of `helpers/filtered.py`."""
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
-from ...helpers.filtered import see_outcomes
+from ...context.remoting import RemotingContext
+from ...helpers.filtered import note_outcomes
 
 
 @remoting_case("SelectorParser.generateParseException")
-def an_expression_that_ends_early(t: Remoting) -> None:
+def the_error_for_an_incomplete_expression_names_its_end(t: RemotingContext) -> None:
     """The error for an incomplete expression names its end, with line and column, and the expected tokens."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a =", "a >", "a <>", "a AND", "a OR", "NOT", "(", "(a", "(a = 1", "a = (1", "a BETWEEN", "a BETWEEN 1"),
         *("a BETWEEN 1 AND", "a IN", "a IN (", "a IN ('x'", "a IN ('x',", "a IS", "a IS NOT", "a CONTAINS"),
@@ -19,9 +19,9 @@ def an_expression_that_ends_early(t: Remoting) -> None:
 
 
 @remoting_case("SelectorParser.generateParseException")
-def a_word_in_the_wrong_place(t: Remoting) -> None:
+def the_error_for_a_misplaced_token_names_the_expected_tokens(t: RemotingContext) -> None:
     """The error for a misplaced token names its kind and the expected tokens in a fixed order."""
-    see_outcomes(
+    note_outcomes(
         t,
         *(")", "= 1", "a = = 1", "a == 1", "a > > 1", "a >> 1", "a => 1", "a =< 1", "a <=> 1", "a = )", "AND a", "OR"),
         *("IN ('x')", "a AND OR b", "BETWEEN 1 AND 2", "IS NULL", ", a", "()", "(a, b)", "(a = 1 b", "(a b)"),
@@ -37,9 +37,9 @@ def a_word_in_the_wrong_place(t: Remoting) -> None:
 
 
 @remoting_case("TokenMgrError.LexicalError")
-def a_sign_that_is_none(t: Remoting) -> None:
+def the_error_for_an_invalid_character_names_its_code(t: RemotingContext) -> None:
     """The error for an invalid character names its code and the text of the token so far."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("*", "a ! 1", "a != 1", "a # 1", 'a = "x"', "a = `x`", "a & b", "a | b", "a @ b", "a [1]", "{a}", "a ~ 1"),
         *("a ? b", "a \\ b", "a * 2", "a / 2", "a = /", "a = / 2", "a . b", "a = .", "a = .x", "a.b", "a = 1..5"),
@@ -51,12 +51,12 @@ def a_sign_that_is_none(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.checkLessThanOperand")
-def an_order_of_what_is_no_number(t: Remoting) -> None:
+def order_comparisons_require_numbers_or_properties(t: RemotingContext) -> None:
     """Order comparisons require numbers or properties.
 
     The error for other literals or conditions prints them in full.
     """
-    see_outcomes(
+    note_outcomes(
         t,
         *("a > 'x'", "'x' > a", "a >= ''", "a < 'it''s'", "a > TRUE", "FALSE <= a", "a > NULL", "NULL < a"),
         *("a > (b = 1)", "(a = 1) > 1", "a > (NOT b)", "NOT a > 1", "a > 1 > 1", "(a IS NULL) > 1"),
@@ -73,9 +73,9 @@ def an_order_of_what_is_no_number(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.createBetween")
-def bounds_that_make_no_sense(t: Remoting) -> None:
+def literal_bounds_of_between_must_be_ascending_numbers(t: RemotingContext) -> None:
     """Literal bounds of BETWEEN must be numbers in ascending order; NOT BETWEEN does not check the order."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a BETWEEN 5 AND 1", "a BETWEEN 1.5 AND 1", "a BETWEEN 2 AND 1.5", "a BETWEEN 3000000000 AND 1"),
         *("a BETWEEN 1L AND 0", "a BETWEEN 'x' AND 'y'", "a BETWEEN 'y' AND 'x'", "a BETWEEN '1' AND '2'"),
@@ -89,9 +89,9 @@ def bounds_that_make_no_sense(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.checkEqualOperand")
-def what_cannot_be_equal(t: Remoting) -> None:
+def comparing_null_or_a_boolean_to_another_literal_is_invalid(t: RemotingContext) -> None:
     """Comparisons with NULL are invalid, and so are those of a truth value with a non-boolean literal on its right."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a = NULL", "NULL = a", "a <> NULL", "NULL <> NULL", "NULL = NULL", "(NULL) = a", "TRUE = 1", "TRUE = 'x'"),
         *("TRUE <> 1.5", "FALSE = 'false'", "TRUE = 1L", "a = 1 = NULL", "NULL = 1", "1 = NULL", "TRUE = NULL"),
@@ -99,9 +99,9 @@ def what_cannot_be_equal(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.createInFilter")
-def in_needs_a_property(t: Remoting) -> None:
+def in_needs_a_property(t: RemotingContext) -> None:
     """IN requires a property on its left. The error for other operands prints them as parsed."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("1 IN ('1')", "'x' IN ('x')", "'it''s' IN ('x')", "TRUE IN ('x')", "NULL IN ('x')", "1.5 NOT IN ('x')"),
         *("1L IN ('x')", "(a = 1) IN ('x')", "NOT a IN ('x')", "-a IN ('x')", "-1 IN ('x')", "a IN ('x') IN ('y')"),
@@ -110,9 +110,9 @@ def in_needs_a_property(t: Remoting) -> None:
 
 
 @remoting_case("SelectorParser.asBooleanExpression")
-def what_is_no_condition(t: Remoting) -> None:
+def a_literal_or_negated_value_is_not_a_condition(t: RemotingContext) -> None:
     """A literal or a negated value is not a condition, neither alone nor as an operand of AND, OR and NOT."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("1", "1L", "1.5", "'x'", "''", "-1", "-a", "-1.5", "- -1", "(1)", "+1", "a = 1 AND 1", "1 AND a"),
         *("a OR 'x'", "1 OR TRUE", "NOT 1", "NOT 'x'", "NOT -a", "a = 1 OR (2)", "NOT (1)", "1 foo", "007 = 7"),
@@ -121,9 +121,9 @@ def what_is_no_condition(t: Remoting) -> None:
 
 
 @remoting_case("ConstantExpression.createFloat")
-def numbers_out_of_range(t: Remoting) -> None:
+def numeric_literals_out_of_range_are_invalid(t: RemotingContext) -> None:
     """An integer beyond 64 bits is invalid, and so is a floating-point literal that is infinite or rounds to zero."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a = 9223372036854775808", "a = -9223372036854775808", "a = 99999999999999999999L"),
         *("a > 18446744073709551616", "a = 0.0", "a = .0", "a = 0.", "a = 0e1", "a = -0.0", "a > 0.0", "a = 1e400"),

@@ -1,14 +1,14 @@
 """SQL92 filters: tokens, names, white space, comments, ignored text. Part of the corpus of `helpers/filtered.py`."""
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
-from ...helpers.filtered import see_outcomes
+from ...context.remoting import RemotingContext
+from ...helpers.filtered import note_outcomes
 
 
 @remoting_case("SelectorParserTokenManager.getNextToken")
-def keywords_are_of_any_case(t: Remoting) -> None:
+def keywords_are_case_insensitive(t: RemotingContext) -> None:
     """Keywords are case-insensitive; property names are case-sensitive."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a Is Not Null", "a BeTween 0 aNd 2", "a nOt bEtween 0 AND 2", "a = 1 oR a = 2", "nOt (a = 1)"),
         *("a iN ('1')", "tRuE", "faLSE", "nuLL", "a contains '1'", "a not Contains '1'", "a StartsWith '1'"),
@@ -17,9 +17,9 @@ def keywords_are_of_any_case(t: Remoting) -> None:
 
 
 @remoting_case("SelectorParser.variable")
-def names_of_properties(t: Remoting) -> None:
+def property_names_have_letters_digits_underscores_and_dollars(t: RemotingContext) -> None:
     """A property name has letters, digits, _ and $, and does not start with a digit. It must not be a keyword."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("$a IS NULL", "_a IS NULL", "a1 IS NULL", "a_b IS NULL", "a$ IS NULL", "Not1 IS NULL", "true1 IS NULL"),
         *("nulls IS NULL", "between1 IS NULL", "NOTa IS NULL", "a1 = 1", "1a = 1", "a-b = 1", "a.b = 1", "a:b = 1"),
@@ -29,9 +29,9 @@ def names_of_properties(t: Remoting) -> None:
 
 
 @remoting_case("SelectorParserTokenManager.getNextToken")
-def blanks_and_comments(t: Remoting) -> None:
+def white_space_and_comments_separate_tokens(t: RemotingContext) -> None:
     """Blanks, tabs, line ends, form feeds and comments may separate tokens. A line comment requires a line end."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a=1", " a = 1 ", "a\t=\n1", "a\r\n=\r1", "a\f=1", "/**/a=1", "/***/a=1", "a/* x */=/* y\n */1"),
         *("a = /* 2 */ 1", "-- c\na = 1", "-- c\ra = 1", "-- c\r\na = 1", "--\n-- x\n a = 1", "a = -- c\n1"),
@@ -42,9 +42,9 @@ def blanks_and_comments(t: Remoting) -> None:
 
 
 @remoting_case("SelectorParser.JmsSelector")
-def what_stands_behind_is_not_read(t: Remoting) -> None:
+def text_after_a_complete_expression_is_ignored(t: RemotingContext) -> None:
     """An expression ends where no further token fits. The next token must be valid, and the rest is ignored."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a = 1 foo", "a = 1)", "a = 1 b = 2", "a = 1, b", "a = 1 'x'", "a = 1 2", "a = 1.5.5", "a = 1e", "a = 1 +"),
         *("a = 1 - 1", "a = 1;", "a = 1 foo;", "a = 1 'open", "a = 1 foo 'open", "a = 1 * 2", "a = 1 NOT", "a = 1 IS"),
@@ -54,9 +54,9 @@ def what_stands_behind_is_not_read(t: Remoting) -> None:
 
 
 @remoting_case("SelectorParser.unaryExpr")
-def there_is_no_arithmetic(t: Remoting) -> None:
+def arithmetic_is_not_supported(t: RemotingContext) -> None:
     """Arithmetic is not supported: plus and minus end an expression, and other operators are invalid tokens."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a + 1 = 2", "a - 1 = 0", "1 + a = 2", "a = 1 + 1", "a * 1 = 1", "a / 1 = 1", "a % 2 = 1", "(a + 1) = 2"),
         *("a || b = 1", "a = 1 && b = 2", "!a", "a = 1 | b", "a ^ b", "~a", "+a = 1", "+(a = 1)", "+(a) = 1"),

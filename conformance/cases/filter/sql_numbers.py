@@ -1,14 +1,14 @@
 """SQL92 filters: numeric literals and numeric strings of properties. Part of the corpus of `helpers/filtered.py`."""
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
-from ...helpers.filtered import see_outcomes
+from ...context.remoting import RemotingContext
+from ...helpers.filtered import note_outcomes
 
 
 @remoting_case("ConstantExpression.createFromDecimal")
-def a_whole_number_reads_texts_as_integers(t: Remoting) -> None:
+def a_32_bit_integer_literal_parses_strings_as_java_integer(t: RemotingContext) -> None:
     """A 32-bit integer literal equals every string that Java parses to that Integer, in any script and with a sign."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a = 0", "a = 1", "a = 2", "a = 3", "a = 10", "1 = a", "a = 1L", "a = 1l", "a = 2147483647", "a <> 0"),
         *("a <> 1", "1 <> a", "a <> 2147483647", "NOT (a = 1)", "NOT (a <> 1)"),
@@ -16,9 +16,9 @@ def a_whole_number_reads_texts_as_integers(t: Remoting) -> None:
 
 
 @remoting_case("UnaryExpression.createNegate")
-def a_minus_negates_numbers_alone(t: Remoting) -> None:
+def a_minus_negates_only_numeric_literals(t: RemotingContext) -> None:
     """A minus negates only numeric literals; before a property, a string or a truth value the result is unknown."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a = -1", "a = - 1", "a = - -1", "a = -+1", "a = +1", "a = + 1", "a = + +1", "a = -(1)", "a = -0"),
         *("a = -.5", "-1 = a", "-a = 1", "-a = -1", "-(a) = 1", "-a IS NULL", "-'1' IS NULL", "-TRUE IS NULL"),
@@ -28,15 +28,15 @@ def a_minus_negates_numbers_alone(t: Remoting) -> None:
 
 
 @remoting_case("ConstantExpression.createFromDecimal")
-def zeros_in_front_end_a_number(t: Remoting) -> None:
+def a_leading_zero_is_a_complete_literal(t: RemotingContext) -> None:
     """Octal and hexadecimal literals do not exist: a leading zero is a complete literal, and the rest is ignored."""
-    see_outcomes(t, "a = 01", "a = 00", "a = 0x1", "a = 0L", "a = 007", "a = 007.5", "a = 01.5", "a = 00e1", "01 = a")
+    note_outcomes(t, "a = 01", "a = 00", "a = 0x1", "a = 0L", "a = 007", "a = 007.5", "a = 01.5", "a = 00e1", "01 = a")
 
 
 @remoting_case("ConstantExpression.createFromDecimal")
-def a_large_number_reads_texts_as_longs(t: Remoting) -> None:
+def a_larger_integer_literal_parses_strings_as_java_long(t: RemotingContext) -> None:
     """An integer literal beyond 32 bits parses strings as Java's Long. A negative literal accepts the same strings."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a = 2147483648", "a > 2147483647", "a >= 2147483648", "a > 2147483648", "a < 2147483648"),
         *("a <= 2147483648", "a = -2147483648", "a > -2147483648", "a >= -2147483648L", "a < 3000000000L"),
@@ -46,9 +46,9 @@ def a_large_number_reads_texts_as_longs(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.createGreaterThan")
-def an_order_reads_texts_as_its_literal(t: Remoting) -> None:
+def integer_order_comparisons_match_only_integer_strings(t: RemotingContext) -> None:
     """An order comparison with an integer matches neither non-integer strings nor messages without the property."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a > 0", "a >= 0", "a < 0", "a <= 0", "a > 1", "a >= 1", "a < 1", "a <= 1", "a > 2147483647", "0 < a"),
         *("0 <= a", "0 > a", "1 >= a", "NOT (a > 0)", "NOT (a <= 0)", "a>0", "a<=-1"),
@@ -56,9 +56,9 @@ def an_order_reads_texts_as_its_literal(t: Remoting) -> None:
 
 
 @remoting_case("ConstantExpression.createFloat")
-def a_fraction_reads_texts_as_doubles(t: Remoting) -> None:
+def a_floating_point_literal_parses_strings_as_java_double(t: RemotingContext) -> None:
     """A floating-point literal parses strings as Java's Double, with blanks, suffixes, hexadecimal and NaN."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a = 1.0", "a = 1.", "a = 1.00", "a = .5", "a = 0.5", "a = 1.5", "a = 2.0", "a = 10.0", "a = 1e0"),
         *("a = 1E1", "a = 1e+1", "a = 10e-1", "a = .1e1", "a = 1.e1", "a <> 1.0", "1.0 = a", "a = 2147483648.0"),
@@ -67,9 +67,9 @@ def a_fraction_reads_texts_as_doubles(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.__compare")
-def nan_is_above_all_and_zeros_differ(t: Remoting) -> None:
+def nan_sorts_above_infinity_and_negative_zero_below_zero(t: RemotingContext) -> None:
     """Among doubles NaN is above infinity, and negative zero is below zero."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a > 1.0", "a >= 1.0", "a < 1.0", "a <= 1.5", "a > .5", "a < .5", "a > 1e308", "a > 1.7976931348623157E308"),
         *("a < 4.9E-324", "a >= 4.9E-324", "a > -4.9E-324", "a < -1e-300", "a <= -.5", "a > -1e308", "NOT (a > .5)"),
@@ -77,9 +77,9 @@ def nan_is_above_all_and_zeros_differ(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.__compare")
-def literals_compare_across_their_types(t: Remoting) -> None:
+def literals_compare_across_their_types(t: RemotingContext) -> None:
     """Literals of different types are compared as the wider one; strings are parsed as the other operand's type."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("1 = 1", "1 = 2", "1 <> 2", "1 = 1L", "1 = 1.0", "1.0 = 1", "1 = '1'", "'1' = 1", "1 = ' 1 '"),
         *("1.0 = ' 1 '", "'x' = 1", "1 = 'x'", "'x' = 1.5", "NOT ('x' = 1)", "'1' = '1'", "'1' = '01'", "1 <> '1'"),
@@ -91,12 +91,12 @@ def literals_compare_across_their_types(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.createBetween")
-def each_bound_reads_the_text_in_its_own_type(t: Remoting) -> None:
+def each_bound_of_between_parses_the_string_in_its_type(t: RemotingContext) -> None:
     """BETWEEN is two order comparisons, and each parses the string as its own bound.
 
     Only literals are checked before.
     """
-    see_outcomes(
+    note_outcomes(
         t,
         *("a BETWEEN 0 AND 2", "a BETWEEN 1 AND 1", "a BETWEEN -1 AND 1", "a BETWEEN 0.5 AND 1.5"),
         *("a BETWEEN 1 AND 1.5", "a BETWEEN 0 AND 3000000000", "a BETWEEN 2147483648 AND 3000000000"),

@@ -1,14 +1,14 @@
 """SQL92 filters: strings. Part of the corpus of `helpers/filtered.py`."""
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
-from ...helpers.filtered import see_outcomes
+from ...context.remoting import RemotingContext
+from ...helpers.filtered import note_outcomes
 
 
 @remoting_case("ComparisonExpression.createEqual")
-def a_text_equals_itself_alone(t: Remoting) -> None:
+def a_quoted_string_equals_only_the_identical_string(t: RemotingContext) -> None:
     """A quoted string equals only the identical string, case and blanks included. A quote in it is doubled."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a = '1'", "a = '01'", "a = ' 1 '", "a = 'abc'", "a = 'ABC'", "a = 'abc '", "a = 'it''s'", "a = ''''"),
         *("a = ''", "a <> ''", "a <> 'abc'", "a <> 'x'", "'abc' = a", "'' = a", "'' = ''", "'' IS NULL", "a = '1.0'"),
@@ -19,12 +19,12 @@ def a_text_equals_itself_alone(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.createEqual")
-def two_properties_compare_as_texts(t: Remoting) -> None:
+def properties_are_equal_as_strings_but_ordered_as_doubles(t: RemotingContext) -> None:
     """Two properties are equal if their strings are equal or both are missing.
 
     Order comparisons parse both as doubles.
     """
-    see_outcomes(
+    note_outcomes(
         t,
         *("a = b", "b = a", "a <> b", "b <> a", "NOT (a = b)", "a = a", "a <> a", "b = b", "a = x", "x = a", "x = y"),
         *("x <> y", "a > b", "a >= b", "a < b", "a <= b", "b > a", "b < a", "a >= a", "a > a", "a > x", "x > a"),
@@ -33,9 +33,9 @@ def two_properties_compare_as_texts(t: Remoting) -> None:
 
 
 @remoting_case("UnaryExpression.createInExpression")
-def in_looks_for_texts(t: Remoting) -> None:
+def in_searches_a_list_of_strings(t: RemotingContext) -> None:
     """IN and NOT IN search a list of strings. A missing property matches neither."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a IN ('1')", "a IN ('1','01',' 1 ')", "a IN ('1', '1')", "a IN ('')", "a IN ('it''s')", "a IN ('ABC')"),
         *("a NOT IN ('1')", "a NOT IN ('')", "a NOT IN ('1', 'abc')", "NOT (a IN ('1'))", "NOT (a NOT IN ('1'))"),
@@ -47,9 +47,9 @@ def in_looks_for_texts(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.createContains")
-def searches_need_texts(t: Remoting) -> None:
+def contains_is_false_for_operands_that_are_not_strings(t: RemotingContext) -> None:
     """CONTAINS searches only strings. For other operands and an empty search string, it and NOT CONTAINS are false."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a CONTAINS '1'", "a CONTAINS ' '", "a CONTAINS ''''", "a CONTAINS 'B'", "a CONTAINS 'b'", "a CONTAINS '%'"),
         *("a CONTAINS '\N{GRINNING FACE}'", "a CONTAINS ''", "a NOT CONTAINS '1'", "a NOT CONTAINS ''"),
@@ -64,12 +64,12 @@ def searches_need_texts(t: Remoting) -> None:
 
 
 @remoting_case("ComparisonExpression.createStartsWith")
-def beginnings_and_ends(t: Remoting) -> None:
+def startswith_and_endswith_examine_one_end_of_a_string(t: RemotingContext) -> None:
     """STARTSWITH and ENDSWITH examine one end of a string.
 
     Their negations are false for operands that are not strings.
     """
-    see_outcomes(
+    note_outcomes(
         t,
         *("a STARTSWITH '1'", "a STARTSWITH '-'", "a STARTSWITH ''", "a STARTSWITH 'T'", "a NOT STARTSWITH '1'"),
         *("a NOT STARTSWITH ''", "x STARTSWITH '1'", "x NOT STARTSWITH '1'", "1 STARTSWITH '1'"),
@@ -82,9 +82,9 @@ def beginnings_and_ends(t: Remoting) -> None:
 
 
 @remoting_case("SelectorParser.comparisonExpression")
-def there_is_no_like(t: Remoting) -> None:
+def like_is_not_supported(t: RemotingContext) -> None:
     """LIKE is not supported: it ends the expression, and the rest is ignored. After NOT it is an error."""
-    see_outcomes(
+    note_outcomes(
         t,
         *("a LIKE 'a%'", "NOT a LIKE 'a%'", "a = 1 LIKE '1'", "a NOT LIKE 'a%'", "a LIKE 'a%' ESCAPE '!'"),
         *("a like 'a%'", "a = 'abc' AND b LIKE 'x'", "a = 'abc' OR b LIKE 'x'", "(a LIKE 'a%')", "a REGEXP '.'"),

@@ -9,9 +9,9 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import grpc_case
 from ...clients.grpc_signature import DATE_TIME, authorization
 from ...clients.json_text import dumps
-from ...context.grpc import Grpc
-from ...helpers.accounts import SECRET, entry, give, signed, user
-from ...helpers.settings import GUARDED, REMEMBERING
+from ...context.grpc import GrpcContext
+from ...helpers.accounts import SECRET, add_policies, entry, signed, user
+from ...helpers.settings import ACL_CACHED, ACL_ENFORCED
 
 ALL = entry("*", "All")
 UNAUTHORIZED = pb.UNAUTHORIZED
@@ -22,33 +22,33 @@ def named(name: str) -> pb.Resource:
     return pb.Resource(name=name)
 
 
-@grpc_case("DefaultAuthenticationHandler.doAuthenticate", settings=GUARDED)
-def a_call_is_signed_by_somebody(t: Grpc) -> None:
+@grpc_case("DefaultAuthenticationHandler.doAuthenticate", settings=ACL_ENFORCED)
+def a_call_must_be_signed_by_an_enabled_user(t: GrpcContext) -> None:
     """A call must be signed by an existing, enabled user with its own password.
 
     Any other signature is UNAUTHORIZED with a reason.
     """
     topic, ann = t.topic(kind="NORMAL"), user(t, ALL)
-    t.see("own secret", t.route(topic, **signed(ann)), pb.OK)
-    t.see("super", t.route(topic), pb.OK)
-    t.see("a token beside", t.route(topic, **signed(Credentials(ann.access_key, SECRET, "token"))), pb.OK)
-    t.see("nobody", t.route(topic, **signed(None)), UNAUTHORIZED)
-    t.see("another secret", t.route(topic, **signed(Credentials(ann.access_key, "other"))), UNAUTHORIZED)
-    t.see("a stranger", t.route(topic, **signed(Credentials(t.new("user"), SECRET))), UNAUTHORIZED)
-    t.see("no client, nobody", t.route(topic, client=None, **signed(None)), UNAUTHORIZED)
-    t.see("no client", t.route(topic, client=None), pb.CLIENT_ID_REQUIRED)
-    t.see("no topic, nobody", t.route("", **signed(None)), UNAUTHORIZED)
-    t.see("no topic", t.route(""))
-    t.see("listed, nobody", t.assignment(topic, t.new("group"), **signed(None)))
+    t.note("own secret", t.route(topic, **signed(ann)), pb.OK)
+    t.note("super", t.route(topic), pb.OK)
+    t.note("a token beside", t.route(topic, **signed(Credentials(ann.access_key, SECRET, "token"))), pb.OK)
+    t.note("nobody", t.route(topic, **signed(None)), UNAUTHORIZED)
+    t.note("another secret", t.route(topic, **signed(Credentials(ann.access_key, "other"))), UNAUTHORIZED)
+    t.note("a stranger", t.route(topic, **signed(Credentials(t.new("user"), SECRET))), UNAUTHORIZED)
+    t.note("no client, nobody", t.route(topic, client=None, **signed(None)), UNAUTHORIZED)
+    t.note("no client", t.route(topic, client=None), pb.CLIENT_ID_REQUIRED)
+    t.note("no topic, nobody", t.route("", **signed(None)), UNAUTHORIZED)
+    t.note("no topic", t.route(""))
+    t.note("listed, nobody", t.assignment(topic, t.new("group"), **signed(None)))
     name = {"username": ann.access_key}
-    t.ask(RequestCode.AUTH_UPDATE_USER, name, dumps({"userStatus": "disable"}))
-    t.see("disabled", t.route(topic, **signed(ann)), UNAUTHORIZED)
-    t.ask(RequestCode.AUTH_DELETE_USER, name)
-    t.see("deleted", t.route(topic, **signed(ann)), UNAUTHORIZED)
+    t.request(RequestCode.AUTH_UPDATE_USER, name, dumps({"userStatus": "disable"}))
+    t.note("disabled", t.route(topic, **signed(ann)), UNAUTHORIZED)
+    t.request(RequestCode.AUTH_DELETE_USER, name)
+    t.note("deleted", t.route(topic, **signed(ann)), UNAUTHORIZED)
 
 
-@grpc_case("DefaultAuthenticationContextBuilder.build", settings=GUARDED)
-def a_header_says_who_has_signed(t: Grpc) -> None:
+@grpc_case("DefaultAuthenticationContextBuilder.build", settings=ACL_ENFORCED)
+def a_malformed_authorization_header_is_rejected(t: GrpcContext) -> None:
     """The parts of the authorization header may come in any order, with further parts.
 
     A malformed header is rejected with a reason.
@@ -60,39 +60,39 @@ def a_header_says_who_has_signed(t: Grpc) -> None:
     who, what, proof = rest.split(", ")
     lower = proof.partition("=")[0] + "=" + proof.partition("=")[2].lower()
 
-    def see(label: str, text: str | None, moment: str | None = moment) -> None:
-        t.see(label, t.route(topic, authorization=text, x_mq_date_time=moment))
+    def note(label: str, text: str | None, moment: str | None = moment) -> None:
+        t.note(label, t.route(topic, authorization=text, x_mq_date_time=moment))
 
-    see("as clients do", text)
-    see("turned round", f"{scheme} {proof},{what} , {who}")
-    see("another scheme", f"Basic {rest}")
-    see("small digits", f"{scheme} {who}, {what}, {lower}")
-    see("more parts", f"{scheme} {who}, a=b, {proof}, c=")
-    see("with region and service", f"{scheme} {who}/region/RocketMQ, {what}, {proof}")
-    see("a comma at the end", f"{scheme} {who}, {what}, {proof},,")
-    see("no date", text, None)
-    see("an empty date", text, "")
-    see("another date", text, moment[:-2] + "9Z" if moment[-2] != "9" else moment[:-2] + "8Z")
-    see("a date of any form", _signed_over(ann, "yesterday"), "yesterday")
-    see("no parts", scheme)
-    see("blank parts", f"{scheme} ")
-    see("a part without a value", f"{scheme} {who}, x, {proof}")
-    see("an empty part", f"{scheme} {who}, , {proof}")
-    see("no user", f"{scheme} {what}, {proof}")
-    see("an empty user", f"{scheme} Credential=, {proof}")
-    see("slashes for a user", f"{scheme} Credential=//, {proof}")
-    see("no signature", f"{scheme} {who}, {what}")
-    see("no digits", f"{scheme} {who}, Signature=xyz")
-    see("an odd number of digits", f"{scheme} {who}, {proof}A")
-    see("an empty signature", f"{scheme} {who}, Signature=")
-    see("empty", "")
+    note("as clients do", text)
+    note("turned round", f"{scheme} {proof},{what} , {who}")
+    note("another scheme", f"Basic {rest}")
+    note("small digits", f"{scheme} {who}, {what}, {lower}")
+    note("more parts", f"{scheme} {who}, a=b, {proof}, c=")
+    note("with region and service", f"{scheme} {who}/region/RocketMQ, {what}, {proof}")
+    note("a comma at the end", f"{scheme} {who}, {what}, {proof},,")
+    note("no date", text, None)
+    note("an empty date", text, "")
+    note("another date", text, moment[:-2] + "9Z" if moment[-2] != "9" else moment[:-2] + "8Z")
+    note("a date of any form", _signed_over(ann, "yesterday"), "yesterday")
+    note("no parts", scheme)
+    note("blank parts", f"{scheme} ")
+    note("a part without a value", f"{scheme} {who}, x, {proof}")
+    note("an empty part", f"{scheme} {who}, , {proof}")
+    note("no user", f"{scheme} {what}, {proof}")
+    note("an empty user", f"{scheme} Credential=, {proof}")
+    note("slashes for a user", f"{scheme} Credential=//, {proof}")
+    note("no signature", f"{scheme} {who}, {what}")
+    note("no digits", f"{scheme} {who}, Signature=xyz")
+    note("an odd number of digits", f"{scheme} {who}, {proof}A")
+    note("an empty signature", f"{scheme} {who}, Signature=")
+    note("empty", "")
 
 
 def _signed_over(credentials: Credentials, moment: str) -> str:
     return authorization(credentials, moment)["authorization"]
 
 
-def requests(t: Grpc, topic: str, group: str) -> dict[str, tuple[str, Message]]:
+def requests(t: GrpcContext, topic: str, group: str) -> dict[str, tuple[str, Message]]:
     """Return a request of each RPC that names a topic and a group."""
     message = t.message(topic)
     return {
@@ -132,34 +132,34 @@ def requests(t: Grpc, topic: str, group: str) -> dict[str, tuple[str, Message]]:
     }
 
 
-@grpc_case("DefaultAuthorizationContextBuilder.build", settings=GUARDED)
-def each_call_needs_something_else(t: Grpc) -> None:
+@grpc_case("DefaultAuthorizationContextBuilder.build", settings=ACL_ENFORCED)
+def each_rpc_requires_rights_on_its_topic_group_or_both(t: GrpcContext) -> None:
     """Each RPC requires rights on topics, groups or both. Without them the response names the first missing right."""
     topic, group = t.topic(kind="NORMAL"), t.group()
     none = user(t)
     reader, of_group = user(t, entry(f"Topic:{topic}", "Sub")), user(t, entry(f"Group:{group}", "Sub"))
     for who, credentials in (("nobody", none), ("of the topic", reader), ("of the group", of_group)):
         for label, (rpc, request) in requests(t, topic, group).items():
-            answer = t.call(rpc, request, **signed(credentials))
-            t.see(f"{label}, {who}", answer if answer.status.code == UNAUTHORIZED else "goes on")
+            response = t.call(rpc, request, **signed(credentials))
+            t.note(f"{label}, {who}", response if response.status.code == UNAUTHORIZED else "goes on")
         received = t.receive(topic, group, deadline=10, await_s=5, **signed(credentials))
-        t.see(f"receive, {who}", received)
+        t.note(f"receive, {who}", received)
 
 
-@grpc_case("DefaultAuthorizationContextBuilder.build", settings=GUARDED)
-def what_is_missing_is_said_first(t: Grpc) -> None:
+@grpc_case("DefaultAuthorizationContextBuilder.build", settings=ACL_ENFORCED)
+def blank_topics_and_groups_are_rejected_as_unauthorized(t: GrpcContext) -> None:
     """Blank topics and groups and missing fields are rejected as UNAUTHORIZED."""
     ann = signed(user(t, ALL))
     for label, (rpc, request) in requests(t, " ", "").items():
-        t.see(label, t.call(rpc, request, **ann))
-    t.see("send nothing", t.call("SendMessage", sv.SendMessageRequest(), **ann), UNAUTHORIZED)
-    t.see("retry topic", t.route("%RETRY%x", **signed(user(t))), UNAUTHORIZED)
+        t.note(label, t.call(rpc, request, **ann))
+    t.note("send nothing", t.call("SendMessage", sv.SendMessageRequest(), **ann), UNAUTHORIZED)
+    t.note("retry topic", t.route("%RETRY%x", **signed(user(t))), UNAUTHORIZED)
     nothing = sv.ReceiveMessageRequest(group=named("g"))
-    t.see("receive from nowhere", t.start_receiving(nothing, deadline=10, **ann)())
+    t.note("receive from nowhere", t.start_receiving(nothing, deadline=10, **ann)())
 
 
-@grpc_case("GrpcMessagingApplication.telemetry", settings=GUARDED)
-def a_stream_is_refused_command_by_command(t: Grpc) -> None:
+@grpc_case("GrpcMessagingApplication.telemetry", settings=ACL_ENFORCED)
+def a_telemetry_stream_ends_with_an_unauthorized_command(t: GrpcContext) -> None:
     """A telemetry stream checks each command.
 
     A rejected command gets the reason, and the stream ends.
@@ -170,34 +170,34 @@ def a_stream_is_refused_command_by_command(t: Grpc) -> None:
     none, ann = user(t), user(t, entry(f"Topic:{topic}", "Pub"), entry(f"Group:{group}", "Sub"))
     publishing, subscription = t.publishing(topic), t.subscription(group, {topic: "*"})
 
-    def see(label: str, who: Credentials | None, settings: pb.Settings) -> None:
+    def note(label: str, who: Credentials | None, settings: pb.Settings) -> None:
         stream = t.open(t.new("client"), settings, **signed(who))
         first = stream.next()
-        t.see(label, first.status if isinstance(first, sv.TelemetryCommand) else first)
+        t.note(label, first.status if isinstance(first, sv.TelemetryCommand) else first)
         if isinstance(first, sv.TelemetryCommand) and first.status.code != pb.OK:
-            t.see(f"{label}, then", stream.next())
+            t.note(f"{label}, then", stream.next())
 
-    see("producer of nobody", None, publishing)
-    see("producer without rights", none, publishing)
-    see("producer", ann, publishing)
-    see("producer of no topic without rights", none, t.publishing())
-    see("producer of a blank topic", none, t.publishing(" "))
-    see("consumer without rights", none, subscription)
-    see("consumer of the group alone", ann, subscription)
-    see("consumer of no group", ann, t.subscription("", {topic: "*"}))
-    see("neither", none, pb.Settings(client_type=pb.PRODUCER, access_point=t.endpoints()))
-    give(t, ann.access_key, entry(f"Topic:{topic}", "Sub"))
-    see("consumer", ann, subscription)
+    note("producer of nobody", None, publishing)
+    note("producer without rights", none, publishing)
+    note("producer", ann, publishing)
+    note("producer of no topic without rights", none, t.publishing())
+    note("producer of a blank topic", none, t.publishing(" "))
+    note("consumer without rights", none, subscription)
+    note("consumer of the group alone", ann, subscription)
+    note("consumer of no group", ann, t.subscription("", {topic: "*"}))
+    note("neither", none, pb.Settings(client_type=pb.PRODUCER, access_point=t.endpoints()))
+    add_policies(t, ann.access_key, entry(f"Topic:{topic}", "Sub"))
+    note("consumer", ann, subscription)
     other = t.open(t.new("client"), **signed(None))
     other.send(sv.TelemetryCommand(thread_stack_trace=sv.ThreadStackTrace()))
-    t.see("another command of nobody", other.command().status)
+    t.note("another command of nobody", other.command().status)
 
 
-@grpc_case("StatefulAuthenticationStrategy.evaluate", settings=REMEMBERING)
-def a_proxy_looks_at_each_call(t: Grpc) -> None:
+@grpc_case("StatefulAuthenticationStrategy.evaluate", settings=ACL_CACHED)
+def the_proxy_authenticates_each_call_despite_a_stateful_broker(t: GrpcContext) -> None:
     """The proxy authenticates each call, even if its broker uses the stateful strategy. Each has its own strategy."""
     topic, ann = t.topic(kind="NORMAL"), user(t, entry("*", "Pub"))
     wrong = Credentials(ann.access_key, "other")
-    t.see("good", t.route(topic, **signed(ann)), pb.OK)
-    t.see("bad", t.route(topic, **signed(wrong)), UNAUTHORIZED)
-    t.see("good again", t.route(topic, **signed(ann)), pb.OK)
+    t.note("good", t.route(topic, **signed(ann)), pb.OK)
+    t.note("bad", t.route(topic, **signed(wrong)), UNAUTHORIZED)
+    t.note("good again", t.route(topic, **signed(ann)), pb.OK)

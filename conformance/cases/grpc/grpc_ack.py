@@ -4,50 +4,50 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
 from ...clients.receipt_handles import forged
-from ...context.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
+from ...context.grpc import BAD_GROUPS, BAD_TOPICS, GrpcContext
 from ...helpers.consumer import attempts, consuming
 
 _BEYOND = 7 << 40
 
 
 @grpc_case("AckMessageActivity.ackMessage")
-def messages_are_acknowledged(t: Grpc) -> None:
+def each_entry_of_an_acknowledgement_gets_a_status(t: GrpcContext) -> None:
     """Each entry of an acknowledgement gets its own status, with the message id and handle of the request."""
     consumer = consuming(t, 3)
     first, second, third = consumer.receive().handles
-    t.see("one", consumer.ack_entries(("id 1", first)), 20000)
-    t.see("two", consumer.ack_entries(("id 2", second), ("id 3", third)), 20000)
+    t.note("one", consumer.ack_entries(("id 1", first)), 20000)
+    t.note("two", consumer.ack_entries(("id 2", second), ("id 3", third)), 20000)
 
 
 @grpc_case("AckMessageProcessor.processRequest")
-def an_acknowledged_message_stays_away(t: Grpc) -> None:
+def only_unacknowledged_messages_are_redelivered(t: GrpcContext) -> None:
     """An acknowledged message is not redelivered after its invisible duration; an unacknowledged one is."""
     consumer = consuming(t, 2)
     handles = consumer.receive(invisible_s=10).handles
-    t.see("acknowledged", consumer.ack(handles[0]).status, 20000)
+    t.note("acknowledged", consumer.ack(handles[0]).status, 20000)
     t.wait(11)
     again = consumer.received_within(5)
-    t.see("again", attempts(again))
+    t.note("again", attempts(again))
 
 
 @grpc_case("AckMessageProcessor.processRequest")
-def acknowledging_again_is_fine(t: Grpc) -> None:
+def a_receipt_handle_can_be_acknowledged_repeatedly(t: GrpcContext) -> None:
     """A handle can be acknowledged repeatedly, twice in one request, by any client, and after forwarding to the DLQ."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    t.see("first", consumer.ack(handle).status, 20000)
-    t.see("again", consumer.ack(handle).status, 20000)
-    t.see("twice at once", consumer.ack(handle, handle).status, 20000)
+    t.note("first", consumer.ack(handle).status, 20000)
+    t.note("again", consumer.ack(handle).status, 20000)
+    t.note("twice at once", consumer.ack(handle, handle).status, 20000)
     other = t.consumer(t.group(), {consumer.topic: "*"})
-    t.see("by another client", consumer.by(other).ack(handle).status, 20000)
-    t.see("by an unknown client", consumer.by(t.new("client")).ack(handle).status, 20000)
-    t.see("without an id", consumer.ack_entries(("", handle)).status, 20000)
-    t.see("given up", consumer.forward(handle), 20000)
-    t.see("after it was given up", consumer.ack(handle).status, 20000)
+    t.note("by another client", consumer.by(other).ack(handle).status, 20000)
+    t.note("by an unknown client", consumer.by(t.new("client")).ack(handle).status, 20000)
+    t.note("without an id", consumer.ack_entries(("", handle)).status, 20000)
+    t.note("given up", consumer.forward(handle), 20000)
+    t.note("after it was given up", consumer.ack(handle).status, 20000)
 
 
 @grpc_case("AckMessageActivity.ackMessage")
-def handles_that_are_taken_though_wrong(t: Grpc) -> None:
+def an_ack_accepts_handles_with_another_broker_digit_or_pop_time(t: GrpcContext) -> None:
     """A handle with another broker, digit, start, revive queue or pop time, or without the log offset, is accepted."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
@@ -61,20 +61,20 @@ def handles_that_are_taken_though_wrong(t: Grpc) -> None:
         ("pop time", forged(handle, popped=later)),
         ("no log offset", handle.rpartition(" ")[0]),
     ):
-        t.see(what, [each.status for each in consumer.ack(wrong).entries])
+        t.note(what, [each.status for each in consumer.ack(wrong).entries])
 
 
 @grpc_case("AckMessageActivity.ackMessage")
-def groups_that_do_not_fit(t: Grpc) -> None:
+def an_ack_for_another_or_an_unknown_group_is_accepted(t: GrpcContext) -> None:
     """An acknowledgement for another group than the receiving one, or for an unknown group, is accepted."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    t.see("another group", consumer.among(t.group()).ack(handle).status, 20000)
-    t.see("unknown group", consumer.among(t.new("group")).ack(handle).status, 20000)
+    t.note("another group", consumer.with_group(t.group()).ack(handle).status, 20000)
+    t.note("unknown group", consumer.with_group(t.new("group")).ack(handle).status, 20000)
 
 
 @grpc_case("ReceiptHandle.decode")
-def handles_that_are_none(t: Grpc) -> None:
+def an_ack_with_a_malformed_handle_is_an_internal_error(t: GrpcContext) -> None:
     """An entry with a malformed handle is INTERNAL_SERVER_ERROR with a reason."""
     consumer = consuming(t, 1)
     handle = forged(consumer.handle(), revive=0, log=0)
@@ -87,11 +87,11 @@ def handles_that_are_none(t: Grpc) -> None:
         ("queue", forged(handle, queue="1.5")),
         ("offset too large", forged(handle, offset=10**30)),
     ):
-        t.see(what, consumer.ack(wrong), 50001)
+        t.note(what, consumer.ack(wrong), 50001)
 
 
 @grpc_case("AckMessageProcessor.processRequest")
-def handles_that_name_nothing(t: Grpc) -> None:
+def an_ack_for_a_missing_queue_offset_or_topic_is_rejected(t: GrpcContext) -> None:
     """A handle that names a queue, an offset or a topic that does not exist is rejected by the broker."""
     consumer = consuming(t, 2)
     handle, second = consumer.receive().handles
@@ -101,44 +101,44 @@ def handles_that_name_nothing(t: Grpc) -> None:
         ("offset -1", forged(handle, offset=-1)),
         ("digit of a retry topic", forged(handle, digit=1)),
     ):
-        t.see(what, [each.status for each in consumer.ack(wrong).entries])
+        t.note(what, [each.status for each in consumer.ack(wrong).entries])
     empty = consumer.at(t.topic(kind="NORMAL"))
-    t.see("another topic", empty.ack(handle).entries[0].status)
-    t.see("another topic, which has fewer", empty.ack(second).entries[0].status)
-    t.see("unknown topic", consumer.at(t.new()).ack(handle).entries[0].status)
+    t.note("another topic", empty.ack(handle).entries[0].status)
+    t.note("another topic, which has fewer", empty.ack(second).entries[0].status)
+    t.note("unknown topic", consumer.at(t.new()).ack(handle).entries[0].status)
 
 
 @grpc_case("ConsumerProcessor.ackMessage")
-def a_handle_expires(t: Grpc) -> None:
+def an_ack_with_an_expired_handle_is_rejected(t: GrpcContext) -> None:
     """A handle whose invisible duration is over is INVALID_RECEIPT_HANDLE."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     past = t.now_ms() - 100_000
-    t.see("time over", consumer.ack(forged(handle, popped=past)), 40013)
-    t.see("no time", consumer.ack(forged(handle, invisible=0)), 40013)
-    t.see("the true one", consumer.ack(handle).status, 20000)
+    t.note("time over", consumer.ack(forged(handle, popped=past)), 40013)
+    t.note("no time", consumer.ack(forged(handle, invisible=0)), 40013)
+    t.note("the true one", consumer.ack(handle).status, 20000)
 
 
 @grpc_case("AckMessageActivity.ackMessage")
-def entries_have_different_results(t: Grpc) -> None:
+def entries_with_different_results_return_multiple_results(t: GrpcContext) -> None:
     """If entries have different results, the response is MULTIPLE_RESULTS. If all fail alike, it has their code."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     old = forged(handle, popped=t.now_ms() - 100_000)
-    t.see("good and old", consumer.ack(handle, old), 30000)
-    t.see("old and old", consumer.ack(old, old).status, 40013)
-    t.see("old and garbage", consumer.ack(old, "garbage").status, 30000)
+    t.note("good and old", consumer.ack(handle, old), 30000)
+    t.note("old and old", consumer.ack(old, old).status, 40013)
+    t.note("old and garbage", consumer.ack(old, "garbage").status, 30000)
 
 
 @grpc_case("AckMessageActivity.ackMessage")
-def an_acknowledgement_of_nothing(t: Grpc) -> None:
+def an_ack_without_entries_is_an_internal_error(t: GrpcContext) -> None:
     """An acknowledgement without entries is INTERNAL_SERVER_ERROR."""
     consumer = consuming(t)
-    t.see("nothing", consumer.ack(), 50001)
+    t.note("nothing", consumer.ack(), 50001)
 
 
 @grpc_case("GrpcValidator.validateTopicAndConsumerGroup")
-def bad_names_are_refused(t: Grpc) -> None:
+def an_ack_with_an_illegal_topic_or_group_is_rejected(t: GrpcContext) -> None:
     """An acknowledgement with an illegal topic or group name is rejected without entries.
 
     The topic is checked first.
@@ -146,16 +146,16 @@ def bad_names_are_refused(t: Grpc) -> None:
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, name in BAD_TOPICS.items():
-        t.see(f"topic {what}", consumer.at(name).ack(handle), 40002)
+        t.note(f"topic {what}", consumer.at(name).ack(handle), 40002)
     for what, name in BAD_GROUPS.items():
-        t.see(f"group {what}", consumer.among(name).ack(handle), 40003)
-    t.see("both", consumer.at("a b").among("a b").ack(), 40002)
-    t.see("nothing", t.call("AckMessage", sv.AckMessageRequest(), client=consumer.client), 40002)
-    t.see("no client id", t.ack("a b", "a b", client=None), 40017)
+        t.note(f"group {what}", consumer.with_group(name).ack(handle), 40003)
+    t.note("both", consumer.at("a b").with_group("a b").ack(), 40002)
+    t.note("nothing", t.call("AckMessage", sv.AckMessageRequest(), client=consumer.client), 40002)
+    t.note("no client id", t.ack("a b", "a b", client=None), 40017)
 
 
 @grpc_case("AckMessageActivity.ackMessage")
-def messages_of_a_retry_topic_are_acknowledged(t: Grpc) -> None:
+def a_redelivered_message_is_acknowledged_only_with_its_new_handle(t: GrpcContext) -> None:
     """A redelivered message is acknowledged with its new handle, whose digit names the retry topic.
 
     The old one has expired.
@@ -164,7 +164,7 @@ def messages_of_a_retry_topic_are_acknowledged(t: Grpc) -> None:
     first = consumer.take(invisible_s=10)
     t.wait(11)
     again = consumer.received_within(5)
-    t.see("again", again)
-    t.see("by the new handle", consumer.ack(again.handles[0]), 20000)
+    t.note("again", again)
+    t.note("by the new handle", consumer.ack(again.handles[0]), 20000)
     old = consumer.ack(first.system_properties.receipt_handle)
-    t.see("by the old handle", old, 40013)
+    t.note("by the old handle", old, 40013)

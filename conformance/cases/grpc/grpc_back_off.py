@@ -8,7 +8,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
 from ...clients.grpc_response import Failure
-from ...context.grpc import Grpc
+from ...context.grpc import GrpcContext
 from ...helpers.consumer import Consumer, attempts, consuming
 
 RETRIES = 3
@@ -18,8 +18,8 @@ def _told(consumer: Consumer) -> Any:
     """Return the retry policy in the response to the consumer's settings, or the failure."""
     t = consumer.t
     settings = t.subscription(consumer.group, {consumer.topic: "*"}, kind=pb.PUSH_CONSUMER)
-    answer = t.open(t.new("client"), settings).next()
-    return answer if answer is None or isinstance(answer, Failure) else answer.settings.backoff_policy
+    response = t.open(t.new("client"), settings).next()
+    return response if response is None or isinstance(response, Failure) else response.settings.backoff_policy
 
 
 def _back_off(policy: pb.RetryPolicy, attempt: int) -> float:
@@ -32,39 +32,39 @@ def _back_off(policy: pb.RetryPolicy, attempt: int) -> float:
     return waits[min(attempt, len(waits)) - 1].ToMilliseconds() / 1000
 
 
-def _see_failures(consumer: Consumer) -> None:
+def _note_failures(consumer: Consumer) -> None:
     """Fail the consumer's message on each delivery, delayed by the group's retry policy, and record each attempt."""
     t = consumer.t
-    policy = t.see("told", _told(consumer))
+    policy = t.note("told", _told(consumer))
     waited = 0.0
     for attempt in range(1, RETRIES + 2):
         watch = t.stopwatch()
         received = consumer.received_at_last(25)
-        t.see(f"attempt {attempt}", attempts(received))
-        t.see(f"attempt {attempt} came", watch.between(waited, waited + 15))
+        t.note(f"attempt {attempt}", attempts(received))
+        t.note(f"attempt {attempt} came", watch.between(waited, waited + 15))
         waited = _back_off(policy, attempt)
-        t.see(f"attempt {attempt} failed", consumer.change(received.handles[0], waited).status, 20000)
+        t.note(f"attempt {attempt} failed", consumer.change(received.handles[0], waited).status, 20000)
     # # The status message of an empty response depends on threads: it tells whether the dead letter was read again.
     last = consumer.received_within(6.2, await_s=6, deadline=12)
-    t.see("and then", [last.code, last.bodies])
+    t.note("and then", [last.code, last.bodies])
 
 
 @grpc_case("CustomizedRetryPolicy.nextDelayDuration")
-def a_list_of_times_says_when_to_retry(t: Grpc) -> None:
+def a_customized_retry_policy_is_sent_to_consumers(t: GrpcContext) -> None:
     """A group's customized retry policy is sent to its consumers. Each retry counts an attempt until none is left."""
     policy = {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [500, 7000, 1000]}}
-    _see_failures(consuming(t, 1, retryMaxTimes=RETRIES, groupRetryPolicy=policy))
+    _note_failures(consuming(t, 1, retryMaxTimes=RETRIES, groupRetryPolicy=policy))
 
 
 @grpc_case("ExponentialRetryPolicy.nextDelayDuration")
-def times_that_grow_say_when_to_retry(t: Grpc) -> None:
+def an_exponential_retry_policy_is_sent_to_consumers(t: GrpcContext) -> None:
     """A group's exponential retry policy is sent to its consumers. Each retry counts an attempt until none is left."""
     policy = {"type": "EXPONENTIAL", "exponentialRetryPolicy": {"initial": 500, "max": 3000, "multiplier": 4}}
-    _see_failures(consuming(t, 1, retryMaxTimes=RETRIES, groupRetryPolicy=policy))
+    _note_failures(consuming(t, 1, retryMaxTimes=RETRIES, groupRetryPolicy=policy))
 
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
-def odd_policies_are_told_too(t: Grpc) -> None:
+def retry_policies_get_defaults_for_missing_but_not_for_invalid_values(t: GrpcContext) -> None:
     """A retry policy without values falls back to upstream's defaults; invalid values are sent unchanged."""
     policies: dict[str, dict[str, Any]] = {
         "no policy of the type": {"type": "EXPONENTIAL"},
@@ -80,24 +80,24 @@ def odd_policies_are_told_too(t: Grpc) -> None:
         "no type": {"customizedRetryPolicy": {"next": [1000]}},
     }
     for what, policy in policies.items():
-        t.see(what, _told(consuming(t, retryMaxTimes=1, groupRetryPolicy=policy)))
+        t.note(what, _told(consuming(t, retryMaxTimes=1, groupRetryPolicy=policy)))
     for most in (0, -1, 2**31 - 1):
-        t.see(f"retries {most}", _told(consuming(t, retryMaxTimes=most)).max_attempts)
+        t.note(f"retries {most}", _told(consuming(t, retryMaxTimes=most)).max_attempts)
 
 
 @grpc_case("PopMessageResultFilterImpl.filterMessage")
-def attempts_without_end_are_none(t: Grpc) -> None:
+def the_largest_retry_max_times_sends_messages_to_the_dlq_at_once(t: GrpcContext) -> None:
     """A group with retryMaxTimes 2^31 - 1 receives nothing: all its messages are dead letters at once.
 
     The number of attempts is one more, which overflows a 32-bit integer.
     """
     for most in (2**31 - 1, -1, 0):
         consumer = consuming(t, 1, retryMaxTimes=most)
-        t.see(f"retries {most}", attempts(consumer.received_within(5.2)))
-        t.see(f"retries {most}: dead letters", _dead_letters(consumer))
+        t.note(f"retries {most}", attempts(consumer.received_within(5.2)))
+        t.note(f"retries {most}: dead letters", _dead_letters(consumer))
 
 
 def _dead_letters(consumer: Consumer) -> int:
     queue = {"topic": dlq_topic(consumer.group), "queueId": 0}
-    answer = consumer.t.ask(RequestCode.GET_MAX_OFFSET, queue)
-    return int(answer.fields.get("offset", 0))
+    response = consumer.t.request(RequestCode.GET_MAX_OFFSET, queue)
+    return int(response.fields.get("offset", 0))

@@ -6,80 +6,82 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
-from ...context.grpc import CHECKING, Grpc
+from ...context.grpc import CHECKING, GrpcContext
 from ...deployment.target import Capability
 from ...helpers.consumer import Consumer, consumer_of
 from .grpc_transaction import checks
 
 OTHER = "broker-b"
-CLUSTER = {"beside.brokerName": OTHER, "proxy.proxyMode": "CLUSTER"}
+CLUSTER = {"second-broker.brokerName": OTHER, "proxy.proxyMode": "CLUSTER"}
 RESTART = {Capability.ADMIN, Capability.RESTART}
 
 
-def _on_both(t: Grpc, *, kind: str = "NORMAL", queues: int = 1) -> str:
-    return t.topic(name=t.topic(kind=kind, queues=queues), kind=kind, queues=queues, to=t.beside)
+def _on_both(t: GrpcContext, *, kind: str = "NORMAL", queues: int = 1) -> str:
+    return t.topic(name=t.topic(kind=kind, queues=queues), kind=kind, queues=queues, to=t.second_broker)
 
 
-def _ends(t: Grpc, topic: str) -> list[int]:
+def _ends(t: GrpcContext, topic: str) -> list[int]:
     """Return the number of messages in the topic's first queue on the first and the second broker."""
     asked = {"topic": topic, "queueId": 0}
-    return [int(t.ask(RequestCode.GET_MAX_OFFSET, asked, to=each)["offset"]) for each in (t.broker, t.beside)]
+    return [
+        int(t.request(RequestCode.GET_MAX_OFFSET, asked, to=each)["offset"]) for each in (t.broker, t.second_broker)
+    ]
 
 
-def _reading(t: Grpc, messages: int = 0) -> Consumer:
+def _reading(t: GrpcContext, messages: int = 0) -> Consumer:
     """Create a consumer of a topic on both brokers. The first stores messages `m0` ..., the second `other 0` ..."""
     consumer = consumer_of(t, _on_both(t), t.group())
     for number in range(messages):
         t.store(consumer.topic, f"m{number}")
         fields = t.send_fields(consumer.topic)
-        answer = t.ask(RequestCode.SEND_MESSAGE, fields, f"other {number}".encode(), to=t.beside)
-        t.require(answer.code == 0, f"a message was not stored: {answer}")
+        response = t.request(RequestCode.SEND_MESSAGE, fields, f"other {number}".encode(), to=t.second_broker)
+        t.require(response.code == 0, f"a message was not stored: {response}")
     return consumer
 
 
 @grpc_case("ClusterTopicRouteService.getTopicRouteForProxy", settings=CLUSTER)
-def a_route_has_the_queues_of_all_brokers(t: Grpc) -> None:
+def a_route_has_the_queues_of_all_brokers(t: GrpcContext) -> None:
     """Each queue of a route names its broker, and all queues have the proxy's endpoints."""
     topic = t.topic(kind="NORMAL", queues=1)
-    t.topic(name=topic, kind="NORMAL", queues=2, to=t.beside)
-    answer = t.route(topic)
-    queues = sorted(answer.message_queues, key=lambda each: (each.broker.name, each.id))
-    t.see("queues", [[each.broker.name, each.id, each.broker.id] for each in queues])
-    t.see("of the proxy", all(each.broker.endpoints == t.endpoints() for each in queues))
-    only = t.topic(kind="NORMAL", queues=1, to=t.beside)
-    t.see("on the second only", t.route(only), 20000)
+    t.topic(name=topic, kind="NORMAL", queues=2, to=t.second_broker)
+    response = t.route(topic)
+    queues = sorted(response.message_queues, key=lambda each: (each.broker.name, each.id))
+    t.note("queues", [[each.broker.name, each.id, each.broker.id] for each in queues])
+    t.note("of the proxy", all(each.broker.endpoints == t.endpoints() for each in queues))
+    only = t.topic(kind="NORMAL", queues=1, to=t.second_broker)
+    t.note("on the second only", t.route(only), 20000)
 
 
 @grpc_case("ClusterTopicRouteService.getTopicRouteForProxy", settings=CLUSTER)
-def an_assignment_is_a_queue_of_each_broker(t: Grpc) -> None:
+def an_assignment_has_one_queue_per_broker(t: GrpcContext) -> None:
     """An assignment has one message queue per broker, which stands for all queues of that broker."""
     topic, group = _on_both(t, queues=3), t.group()
     t.consumer(group, {topic: "*"}, kind=pb.PUSH_CONSUMER)
     found = [each.message_queue for each in t.assignment(topic, group).assignments]
-    t.see("assigned", sorted([each.broker.name, each.id] for each in found))
+    t.note("assigned", sorted([each.broker.name, each.id] for each in found))
 
 
 @grpc_case("MessageQueueSelector.selectOne", settings=CLUSTER)
-def sends_take_turns_between_brokers(t: Grpc) -> None:
+def sends_without_a_message_group_alternate_between_brokers(t: GrpcContext) -> None:
     """Messages without a message group alternate between brokers; those of one group use one queue of one broker."""
     topic, ordered = _on_both(t), _on_both(t, kind="FIFO")
     t.sent(topic, 8)
-    t.see("without a group", _ends(t, topic))
+    t.note("without a group", _ends(t, topic))
     t.sent(ordered, 8, message_type=pb.FIFO, message_group="g")
-    t.see("of one group", sorted(_ends(t, ordered)))
+    t.note("of one group", sorted(_ends(t, ordered)))
 
 
 @grpc_case("ReceiveMessageQueueSelector.select", settings=CLUSTER)
-def a_receive_is_of_one_broker(t: Grpc) -> None:
+def a_receive_returns_messages_of_the_named_broker(t: GrpcContext) -> None:
     """A receive returns messages of the broker that its queue names. An unknown broker name means any broker."""
     consumer = _reading(t, 2)
-    t.see("of the first", consumer.receive().bodies)
-    t.see("of the second", consumer.receive(broker=OTHER).bodies)
-    t.see("of an unknown one", consumer.receive_nothing(broker="elsewhere"))
+    t.note("of the first", consumer.receive().bodies)
+    t.note("of the second", consumer.receive(broker=OTHER).bodies)
+    t.note("of an unknown one", consumer.receive_nothing(broker="elsewhere"))
 
 
 @grpc_case("ReceiveMessageQueueSelector.select", settings=CLUSTER)
-def a_receive_that_names_no_broker(t: Grpc) -> None:
+def a_receive_without_a_broker_name_uses_any_broker(t: GrpcContext) -> None:
     """A receive without a broker name uses any broker; repeated receives return all messages."""
     consumer = _reading(t, 1)
     came: set[bytes] = set()
@@ -89,49 +91,49 @@ def a_receive_that_names_no_broker(t: Grpc) -> None:
         return len(came) == 2
 
     t.until(all_came, 90)
-    t.see("came", sorted(came))
+    t.note("came", sorted(came))
 
 
 @grpc_case("ReceiptHandle.decode", settings=CLUSTER)
-def a_handle_knows_its_broker(t: Grpc) -> None:
+def acks_changes_and_forwards_go_to_the_broker_of_the_handle(t: GrpcContext) -> None:
     """Messages of the second broker are acknowledged, changed and forwarded to the DLQ on that broker."""
     consumer = _reading(t, 3)
     [one, two, three] = consumer.receive(broker=OTHER).handles
-    t.see("acknowledged", consumer.ack(one), 20000)
-    t.see("changed", consumer.change(two, 20).status, 20000)
-    t.see("forwarded", consumer.forward(three), 20000)
+    t.note("acknowledged", consumer.ack(one), 20000)
+    t.note("changed", consumer.change(two, 20).status, 20000)
+    t.note("forwarded", consumer.forward(three), 20000)
     dead = f"%DLQ%{consumer.group}"
     t.until(lambda: _ends(t, dead) != [0, 0], 10)
-    t.see("dead letters", _ends(t, dead))
+    t.note("dead letters", _ends(t, dead))
 
 
 @grpc_case("AckMessageActivity.ackMessage", settings=CLUSTER)
-def a_handle_of_an_unknown_broker(t: Grpc) -> None:
+def a_handle_of_an_unknown_broker_cannot_be_used(t: GrpcContext) -> None:
     """A handle of an unknown broker cannot be used, and its message is redelivered."""
     consumer = _reading(t, 1)
     fields = consumer.handle(invisible_s=10).split(" ")
     odd = " ".join("elsewhere" if each == t.broker_name else each for each in fields)
     t.require(odd != " ".join(fields), f"the handle does not name its broker: {fields}")
-    t.see("acknowledged", consumer.ack(odd))
-    t.see("changed", consumer.change(odd, 20))
-    t.see("forwarded", consumer.forward(odd))
-    t.see("came again", consumer.received_at_last(30).bodies)
+    t.note("acknowledged", consumer.ack(odd))
+    t.note("changed", consumer.change(odd, 20))
+    t.note("forwarded", consumer.forward(odd))
+    t.note("came again", consumer.received_at_last(30).bodies)
 
 
 @grpc_case("RecallMessageActivity.recallMessage", settings=CLUSTER)
-def a_recall_goes_to_its_broker(t: Grpc) -> None:
+def a_recall_is_sent_to_the_broker_in_its_handle(t: GrpcContext) -> None:
     """A recall is sent to the broker that its handle names; an unknown broker is rejected."""
     topic = _on_both(t, kind="DELAY")
     at = t.now_ms() + 60_000
     sends = [t.send(_timed(t, topic, at)) for _ in range(2)]
     handles = sorted((each.entries[0].recall_handle for each in sends), key=_broker_of)
-    t.see("brokers", [_broker_of(each) for each in handles])
-    t.see("first", t.recall(topic, handles[0]).status, 20000)
-    t.see("second", t.recall(topic, handles[1]).status, 20000)
-    t.see("unknown broker", t.recall(topic, _of_broker(handles[0], "elsewhere")))
+    t.note("brokers", [_broker_of(each) for each in handles])
+    t.note("first", t.recall(topic, handles[0]).status, 20000)
+    t.note("second", t.recall(topic, handles[1]).status, 20000)
+    t.note("unknown broker", t.recall(topic, _of_broker(handles[0], "elsewhere")))
 
 
-def _timed(t: Grpc, topic: str, at_ms: int) -> pb.Message:
+def _timed(t: GrpcContext, topic: str, at_ms: int) -> pb.Message:
     return t.message(topic, message_type=pb.DELAY, deliver_ms=at_ms)
 
 
@@ -149,7 +151,7 @@ def _of_broker(handle: str, broker: str) -> str:
 
 
 @grpc_case("ClusterTransactionService.genEndTransactionRequestHeader", settings={**CLUSTER, **CHECKING})
-def a_transaction_ends_at_its_broker(t: Grpc) -> None:
+def each_transaction_ends_on_the_broker_of_its_half_message(t: GrpcContext) -> None:
     """Half messages alternate between the brokers, and each is committed or rolled back on its own broker."""
     topic = _on_both(t, kind="TRANSACTION")
     client = t.producer(topic)
@@ -163,13 +165,13 @@ def a_transaction_ends_at_its_broker(t: Grpc) -> None:
             message_id=entry.message_id,
             client=client,
         )
-        t.see(f"ended {number}", end, 20000)
+        t.note(f"ended {number}", end, 20000)
     t.until(lambda: sum(_ends(t, topic)) == 2, 10)
-    t.see("stored", _ends(t, topic))
+    t.note("stored", _ends(t, topic))
 
 
 @grpc_case("ClusterTransactionService.scanProducerHeartBeat", settings={**CLUSTER, **CHECKING})
-def an_open_transaction_is_asked_for_by_its_broker(t: Grpc) -> None:
+def a_producer_receives_transaction_checks_of_all_brokers(t: GrpcContext) -> None:
     """The producer receives the checks of both brokers on its telemetry stream."""
     topic = _on_both(t, kind="TRANSACTION")
     client = t.new("client")
@@ -184,11 +186,11 @@ def an_open_transaction_is_asked_for_by_its_broker(t: Grpc) -> None:
         return len(asked) == 2
 
     t.until(both_asked, 120)
-    t.see("asked for", sorted(asked))
+    t.note("asked for", sorted(asked))
 
 
 @grpc_case("ClusterTopicRouteService.getTopicRouteForProxy", needs=RESTART, settings=CLUSTER, alone=True)
-def a_broker_that_is_away(t: Grpc) -> None:
+def sends_and_receives_use_the_other_broker_while_one_is_stopped(t: GrpcContext) -> None:
     """Messages of a stopped broker cannot be acknowledged until its restart.
 
     Receives and sends use the other broker.
@@ -199,13 +201,13 @@ def a_broker_that_is_away(t: Grpc) -> None:
     def brokers() -> list[str]:
         return sorted({each.broker.name for each in t.route(consumer.topic).message_queues})
 
-    with t.away():
-        t.see("acknowledged", consumer.ack(handle), 40013)
+    with t.stopped():
+        t.note("acknowledged", consumer.ack(handle), 40013)
         t.until(lambda: brokers() == [OTHER], 60)  # the proxy caches a route for 20 s
-        t.see("route then", brokers())
-        t.see("received", consumer.receive().bodies)
-        t.see("sent then", [each.status.code for each in t.sent(consumer.topic, 4)])
+        t.note("route then", brokers())
+        t.note("received", consumer.receive().bodies)
+        t.note("sent then", [each.status.code for each in t.sent(consumer.topic, 4)])
     t.until(lambda: consumer.ack(handle).status.code == pb.OK, 90)
     t.until(lambda: len(brokers()) > 1, 60)
-    t.see("acknowledged in the end", consumer.ack(handle), 20000)
-    t.see("received in the end", consumer.receive().bodies)
+    t.note("acknowledged in the end", consumer.ack(handle), 20000)
+    t.note("received in the end", consumer.receive().bodies)

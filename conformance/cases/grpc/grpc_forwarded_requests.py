@@ -9,13 +9,13 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import grpc_case
 from ...clients.pending import Pending
 from ...clients.telemetry_stream import TelemetryStream
-from ...context.grpc import Grpc
+from ...context.grpc import GrpcContext
 
 
 class _Client:
     """A connected push consumer of a topic with one queue, with its telemetry stream."""
 
-    def __init__(self, t: Grpc, group: str | None = None, topic: str | None = None) -> None:
+    def __init__(self, t: GrpcContext, group: str | None = None, topic: str | None = None) -> None:
         self._t = t
         self.topic = t.topic(kind="NORMAL", queues=1) if topic is None else topic
         self.group = t.group() if group is None else group
@@ -31,8 +31,8 @@ class _Client:
 
     def stored(self, body: str = "consume this", **more: object) -> str:
         """Store a message and return its offset message id."""
-        answer = self._t.send(self._t.message(self.topic, body, **more))  # type: ignore[arg-type]  # fields of the message
-        self._t.require(answer.status.code == pb.OK, f"a message was not stored: {answer}")
+        response = self._t.send(self._t.message(self.topic, body, **more))  # type: ignore[arg-type]  # fields of the message
+        self._t.require(response.status.code == pb.OK, f"a message was not stored: {response}")
         group = self._t.group()
         [message] = self._t.until(lambda: self._t.messages_of(self.topic, group), 60)
         return message.offset_message_id
@@ -42,10 +42,10 @@ class _Client:
         ext = {"consumerGroup": self.group, "clientId": self.id, "jstackEnable": stack}
         return self._t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, ext)
 
-    def see_goes_on(self, label: str) -> None:
+    def note_goes_on(self, label: str) -> None:
         """Send settings and record the next command on the stream, which must be their response."""
         self.stream.settings(self.settings)
-        self._t.see(label, self.stream.command().status)
+        self._t.note(label, self.stream.command().status)
 
 
 def _commands(stream: TelemetryStream) -> Iterator[sv.TelemetryCommand]:
@@ -69,19 +69,19 @@ def _result(nonce: str, code: int = pb.OK) -> sv.TelemetryCommand:
 
 
 @grpc_case("GrpcClientChannel.processConsumeMessageDirectly")
-def a_grpc_consumer_is_given_a_stored_message(t: Grpc) -> None:
+def consume_message_directly_reaches_a_grpc_consumer(t: GrpcContext) -> None:
     """A consumer is asked on its telemetry stream to consume a stored message, and its result is returned."""
     client = _Client(t)
     asked = client.given(client.stored(tag="A", keys=["key"], properties={"color": "red"}))
     command = _verify(client.stream)
-    t.see("message", command.message)
-    t.see("has a nonce", command.nonce != "")
+    t.note("message", command.message)
+    t.note("has a nonce", command.nonce != "")
     client.stream.send(_result(command.nonce))
-    t.see("answer", asked(), 0)
+    t.note("answer", asked(), 0)
 
 
 @grpc_case("ClientActivity.buildConsumeMessageDirectlyResult")
-def results_of_a_grpc_consumer(t: Grpc) -> None:
+def the_clients_status_determines_the_consume_result(t: GrpcContext) -> None:
     """The status in the client's result determines the consume result that the administrator gets."""
     client = _Client(t)
     message = client.stored()
@@ -89,35 +89,35 @@ def results_of_a_grpc_consumer(t: Grpc) -> None:
     for code in codes:
         asked = client.given(message)
         client.stream.send(_result(_verify(client.stream).nonce, code))
-        t.see(f"{code}", asked(), 0)
+        t.note(f"{code}", asked(), 0)
 
 
 @grpc_case("GrpcChannelManager.scanExpireResultFuture")
-def a_grpc_consumer_that_does_not_answer(t: Grpc) -> None:
+def consume_message_directly_times_out_after_5_s_without_a_result(t: GrpcContext) -> None:
     """The proxy waits 5 s for a client's result and ignores a later one."""
     client = _Client(t)
     watch = t.stopwatch()
     asked = client.given(client.stored())
     command = _verify(client.stream)
-    t.see_arrival(asked, watch, 4.5, 8.5, 2)
+    t.note_arrival(asked, watch, 4.5, 8.5, 2)
     client.stream.send(_result(command.nonce))
     client.stream.send(_result("never asked"))
-    client.see_goes_on("goes on")
+    client.note_goes_on("goes on")
 
 
 @grpc_case("GrpcClientChannel.writeTelemetryCommand")
-def a_grpc_consumer_without_a_stream_is_not_asked(t: Grpc) -> None:
+def consume_message_directly_times_out_without_a_telemetry_stream(t: GrpcContext) -> None:
     """A request to a client without a telemetry stream, but still in its group, times out."""
     client = _Client(t)
     message = client.stored()
     client.stream.cancel()
     t.wait(1)
     watch = t.stopwatch()
-    t.see_arrival(client.given(message), watch, 4.5, 8.5, 2)
+    t.note_arrival(client.given(message), watch, 4.5, 8.5, 2)
 
 
 @grpc_case("GrpcClientChannel.setClientObserver")
-def the_newest_stream_is_asked(t: Grpc) -> None:
+def consume_message_directly_uses_the_clients_newest_stream(t: GrpcContext) -> None:
     """A request goes to the client's newest stream, or to the first one again after new settings on it."""
     client = _Client(t)
     message = client.stored()
@@ -129,37 +129,37 @@ def the_newest_stream_is_asked(t: Grpc) -> None:
             t.settle()
         asked = client.given(message)
         stream.send(_result(_verify(stream).nonce))
-        t.see(label, asked(), 0)
+        t.note(label, asked(), 0)
 
 
 @grpc_case("GrpcClientChannel.processGetConsumerRunningInfo")
-def the_running_info_of_a_grpc_consumer_is_never_told(t: Grpc) -> None:
+def a_request_for_a_grpc_consumers_running_info_times_out(t: GrpcContext) -> None:
     """A request for a gRPC client's running info, with or without stack, is not forwarded and times out."""
     client = _Client(t)
     pending = [client.running_info(stack=stack) for stack in (True, False)]
     watch = t.stopwatch()
     for stack, asked in zip((True, False), pending, strict=True):
-        answer = t.arrival(asked, step=0.5)
-        t.see(f"with a stack: {stack}", [answer.code, (answer.remark or "").partition(" Timeout: ")[0]])
-    t.see("after", watch.between(9, 14))
-    client.see_goes_on("the next command")
+        response = t.arrival(asked, step=0.5)
+        t.note(f"with a stack: {stack}", [response.code, (response.remark or "").partition(" Timeout: ")[0]])
+    t.note("after", watch.between(9, 14))
+    client.note_goes_on("the next command")
 
 
 @grpc_case("ProxyChannel.writeAndFlush")
-def a_grpc_consumer_has_no_status(t: Grpc) -> None:
+def the_consume_status_omits_grpc_consumers_after_a_timeout(t: GrpcContext) -> None:
     """A request for a gRPC client's consume status times out after 5 s, and the client is omitted from the result."""
     client = _Client(t)
     watch = t.stopwatch()
     status = {"topic": client.topic, "group": client.group}
     asked = t.start(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, status)
-    t.see_arrival(asked, watch, 4.5, 8, 0)
+    t.note_arrival(asked, watch, 4.5, 8, 0)
 
 
 @grpc_case("AdminBrokerProcessor.callConsumer")
-def a_grpc_consumer_that_left_is_not_asked(t: Grpc) -> None:
+def requests_to_a_terminated_grpc_consumer_return_not_online(t: GrpcContext) -> None:
     """After NotifyClientTermination a request to the client returns that it is not online."""
     client = _Client(t)
     message = client.stored()
     t.leave(client.id, client.group)
-    t.see("given", client.given(message)(), 1)
-    t.see("running info", client.running_info(stack=True)(), 1)
+    t.note("given", client.given(message)(), 1)
+    t.note("running info", client.running_info(stack=True)(), 1)

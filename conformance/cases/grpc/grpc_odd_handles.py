@@ -8,14 +8,14 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import grpc_case
 from ...clients.grpc_response import Failure
 from ...clients.receipt_handles import forged
-from ...context.grpc import Grpc
+from ...context.grpc import GrpcContext
 from ...helpers.consumer import Consumer, consuming
 from .grpc_wait import store
 
 _LARGEST = 2**63 - 1
 
 
-def forgeries(t: Grpc, handle: str) -> dict[str, str]:
+def forged_handles(t: GrpcContext, handle: str) -> dict[str, str]:
     """Return forged copies of a handle, each with one field changed, by a description of the change."""
     return {
         "an ordered pop": forged(handle, revive=999),
@@ -45,53 +45,55 @@ def forgeries(t: Grpc, handle: str) -> dict[str, str]:
     }
 
 
-def outcome(answer: Any) -> list[Any]:
+def code_and_message(response: Any) -> list[Any]:
     """Return the code and the first 160 characters of the status message of a response."""
-    if isinstance(answer, Failure):
-        return [answer.grpc, answer.text[:160]]
-    return [int(answer.status.code), answer.status.message[:160]]
+    if isinstance(response, Failure):
+        return [response.grpc, response.text[:160]]
+    return [int(response.status.code), response.status.message[:160]]
 
 
 @grpc_case("AckMessageActivity.ackMessage")
-def forged_acknowledgements(t: Grpc) -> None:
+def the_status_of_an_ack_with_a_forged_handle_depends_on_the_field(t: GrpcContext) -> None:
     """An ack with a forged handle is OK, INVALID_RECEIPT_HANDLE or INTERNAL_SERVER_ERROR, depending on the field."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    for what, text in forgeries(t, handle).items():
-        answer = consumer.ack(text)
-        t.see(what, [outcome(answer), [outcome(each) for each in getattr(answer, "entries", ())]])
+    for what, text in forged_handles(t, handle).items():
+        response = consumer.ack(text)
+        t.note(
+            what, [code_and_message(response), [code_and_message(each) for each in getattr(response, "entries", ())]]
+        )
 
 
 @grpc_case("AckMessageProcessor.appendAck, AckMessageProcessor.ackOrderly")
-def what_comes_again_after_forged_acknowledgements(t: Grpc) -> None:
+def an_ack_with_a_forged_pop_or_offset_does_not_stop_redelivery(t: GrpcContext) -> None:
     """An ack with a forged handle prevents redelivery only if pop and offset are right.
 
     Otherwise the message is redelivered.
     """
     acknowledged: dict[str, tuple[Consumer, Any]] = {}
-    for what in forgeries(t, "0 0 0 0 0 broker 0 0 0"):
+    for what in forged_handles(t, "0 0 0 0 0 broker 0 0 0"):
         consumer = consuming(t, 1)
         handle = consumer.handle(invisible_s=10)
-        acknowledged[what] = consumer, outcome(consumer.ack(forgeries(t, handle)[what]))
+        acknowledged[what] = consumer, code_and_message(consumer.ack(forged_handles(t, handle)[what]))
     t.wait(17)
-    for what, (consumer, answer) in acknowledged.items():
+    for what, (consumer, response) in acknowledged.items():
         place = {"topic": consumer.topic, "consumerGroup": consumer.group, "queueId": 0}
-        committed = t.ask(RequestCode.QUERY_CONSUMER_OFFSET, place)["offset"]
+        committed = t.request(RequestCode.QUERY_CONSUMER_OFFSET, place)["offset"]
         copies = t.messages_of(pop_retry_topic(consumer.topic, consumer.group, v2=False), consumer.group)
-        t.see(what, [answer, committed, len(copies)])
+        t.note(what, [response, committed, len(copies)])
 
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")
-def forged_changes(t: Grpc) -> None:
+def the_status_of_a_change_with_a_forged_handle_depends_on_the_field(t: GrpcContext) -> None:
     """A change with a forged handle is OK, INVALID_RECEIPT_HANDLE or INTERNAL_SERVER_ERROR, depending on the field."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    for what, text in forgeries(t, handle).items():
-        t.see(what, outcome(consumer.change(text, 3600)))
+    for what, text in forged_handles(t, handle).items():
+        t.note(what, code_and_message(consumer.change(text, 3600)))
 
 
 @grpc_case("AckMessageProcessor.appendAck")
-def what_is_foreign_acknowledges_nothing(t: Grpc) -> None:
+def an_ack_with_a_foreign_handle_does_not_stop_redelivery(t: GrpcContext) -> None:
     """Acks with a handle of another topic, group or queue have no effect on the message, which is redelivered."""
     consumer = consuming(t, queues=2)
     store(consumer, 0, "wanted")
@@ -101,36 +103,36 @@ def what_is_foreign_acknowledges_nothing(t: Grpc) -> None:
     for what, whose, text in (
         ("another topic's", consumer, foreign.handle()),
         ("at another topic", consumer.at(foreign.topic), handle),
-        ("another group", consumer.among(foreign.group), handle),
+        ("another group", consumer.with_group(foreign.group), handle),
         ("another queue", consumer, forged(handle, queue=1)),
         ("another pop time", consumer, forged(handle, popped=t.now_ms() + 60_000)),
         ("another start", consumer, forged(handle, start=1)),
     ):
-        t.see(what, outcome(whose.ack(text)))
+        t.note(what, code_and_message(whose.ack(text)))
     t.wait(9)
     bodies: list[bytes] = []
     for _ in range(3):
         if b"wanted" not in bodies:
             bodies += consumer.receive_nothing(max_messages=1).bodies
-    t.see("came again", b"wanted" in bodies)
+    t.note("came again", b"wanted" in bodies)
 
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")
-def absurd_times_of_a_change(t: Grpc) -> None:
+def a_change_to_an_extreme_invisible_duration_is_rejected(t: GrpcContext) -> None:
     """A change to an invisible duration far out of range is rejected, and the handle still acknowledges."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for wish in (-315_576_000_000, -0.001, 315_576_000_000, 10**9):
-        t.see(f"{wish} s", outcome(consumer.change(handle, wish)))
-    t.see("acknowledged", consumer.ack(handle).status, 20000)
+        t.note(f"{wish} s", code_and_message(consumer.change(handle, wish)))
+    t.note("acknowledged", consumer.ack(handle).status, 20000)
 
 
 @grpc_case("AckMessageActivity.ackMessage")
-def many_entries(t: Grpc) -> None:
+def an_ack_may_have_hundreds_of_entries(t: GrpcContext) -> None:
     """An acknowledgement may have hundreds of entries, each with its own status."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    answer = consumer.ack(*["garbage"] * 300, handle)
-    t.see("answer", outcome(answer))
-    t.see("codes", sorted({int(each.status.code) for each in answer.entries}))
-    t.see("entries", len(answer.entries))
+    response = consumer.ack(*["garbage"] * 300, handle)
+    t.note("answer", code_and_message(response))
+    t.note("codes", sorted({int(each.status.code) for each in response.entries}))
+    t.note("entries", len(response.entries))

@@ -4,62 +4,62 @@ KV records are those of popConsumerKVServiceEnable, the buffer is that of enable
 """
 
 from ...case import grpc_case
-from ...context.grpc import Grpc
+from ...context.grpc import GrpcContext
 from ...helpers.consumer import attempts, consuming
 from ..pop.pop_buffer import BUFFER
 from ..pop.pop_records import RECORDS
 from .grpc_wait import store
 
 
-def see_a_round(t: Grpc) -> None:
+def note_a_round(t: GrpcContext) -> None:
     """Receive two messages, acknowledge one, receive the other again, change it, and receive it a third time."""
     consumer = consuming(t)
     for number in range(2):
         store(consumer, 0, f"m{number}")
     received = consumer.receive(invisible_s=10)
-    t.see("received", received)
-    t.see("acknowledged", consumer.ack(received.handles[0]).status, 20000)
+    t.note("received", received)
+    t.note("acknowledged", consumer.ack(received.handles[0]).status, 20000)
     t.wait(9)
     again = consumer.receive_nothing(seconds=6)
-    t.see("again", again)
+    t.note("again", again)
     changed = consumer.change(again.handles[0], 2)
-    t.see("changed", changed.status, 20000)
+    t.note("changed", changed.status, 20000)
     third = consumer.received_at_last()
-    t.see("a third time", third)
-    t.see("acknowledged then", consumer.ack(third.handles[0]).status, 20000)
-    t.see("nothing is left", consumer.receive_nothing().code)
+    t.note("a third time", third)
+    t.note("acknowledged then", consumer.ack(third.handles[0]).status, 20000)
+    t.note("nothing is left", consumer.receive_nothing().code)
 
 
 @grpc_case("PopConsumerService.popAsync, ReceiveMessageActivity.receiveMessage", settings=RECORDS)
-def a_round_with_records(t: Grpc) -> None:
+def receive_ack_and_redelivery_work_with_kv_records(t: GrpcContext) -> None:
     """With KV records messages are received, acknowledged, changed and redelivered as usual."""
-    see_a_round(t)
+    note_a_round(t)
 
 
 @grpc_case("PopBufferMergeService.addCk, ReceiveMessageActivity.receiveMessage", settings=BUFFER)
-def a_round_in_memory(t: Grpc) -> None:
+def receive_ack_and_redelivery_work_with_buffered_check_points(t: GrpcContext) -> None:
     """With buffered check points messages are received, acknowledged, changed and redelivered as usual."""
-    see_a_round(t)
+    note_a_round(t)
 
 
 @grpc_case("PopConsumerService.popAsync, ConsumerOrderInfoManager.checkBlock", settings=RECORDS)
-def order_with_records(t: Grpc) -> None:
+def messages_in_flight_block_an_ordered_group_with_kv_records(t: GrpcContext) -> None:
     """With KV records an ordered group is blocked by messages in flight and gets them again in order."""
     consumer = consuming(t, kind="FIFO", consumeMessageOrderly=True)
     for number in range(3):
         store(consumer, 0, f"m{number}", __SHARDINGKEY="g")
     first = consumer.receive(max_messages=2, invisible_s=10)
-    t.see("received", first.bodies)
-    t.see("blocked", consumer.receive_nothing().code)
+    t.note("received", first.bodies)
+    t.note("blocked", consumer.receive_nothing().code)
     t.wait(5)
     again = consumer.receive(invisible_s=60, await_s=8, deadline=13)
-    t.see("again", attempts(again))
+    t.note("again", attempts(again))
     consumer.ack(*again.handles)
-    t.see("nothing is left", consumer.receive_nothing().code)
+    t.note("nothing is left", consumer.receive_nothing().code)
 
 
 @grpc_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)
-def a_wait_with_records(t: Grpc) -> None:
+def a_message_wakes_up_a_held_receive_with_kv_records(t: GrpcContext) -> None:
     """With KV records a held receive returns at once for a message in any queue."""
     consumer = consuming(t, queues=4)
     for queue in (1, 3):
@@ -67,5 +67,5 @@ def a_wait_with_records(t: Grpc) -> None:
         t.wait(3)
         watch = t.stopwatch()
         store(consumer, queue, f"in queue {queue}")
-        t.see("received", pending().bodies)
-        t.see("after", watch.between(0, 5))
+        t.note("received", pending().bodies)
+        t.note("after", watch.between(0, 5))

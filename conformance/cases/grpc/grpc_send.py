@@ -5,90 +5,90 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, dlq_topic, r
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...context.grpc import BAD_TOPICS, Grpc
+from ...context.grpc import BAD_TOPICS, GrpcContext
 from ...helpers.consumer import consuming
-from ...helpers.settings import STRICT
+from ...helpers.settings import NO_AUTO_CREATE
 
 _DAY_MS = 86_400_000
 
 
 @grpc_case("SendMessageActivity.sendMessage")
-def a_message_is_stored(t: Grpc) -> None:
+def a_send_returns_the_message_id_and_queue_offset(t: GrpcContext) -> None:
     """A send returns the client's message id, also as transaction id, and the queue offset."""
     topic = t.topic(kind="NORMAL", queues=1)
-    t.see("first", t.send(t.message(topic, tag="A", keys=["k1", "k2"], properties={"a": "1"})), 20000)
-    t.see("second", t.send(t.message(topic)), 20000)
+    t.note("first", t.send(t.message(topic, tag="A", keys=["k1", "k2"], properties={"a": "1"})), 20000)
+    t.note("second", t.send(t.message(topic)), 20000)
 
 
 @grpc_case("SendMessageActivity.sendMessage")
-def messages_without_settings(t: Grpc) -> None:
+def a_send_requires_a_client_id_but_no_settings(t: GrpcContext) -> None:
     """A send requires a client id, but neither settings nor a language nor a version nor a deadline."""
     topic = t.topic(kind="NORMAL")
-    t.see("no client id", t.send(t.message(topic), client=None), 40017)
-    t.see("blank client id, no message", t.send(client=" "), 40017)
-    t.see("no language", t.send(t.message(topic), x_mq_language=None).status, 20000)
-    t.see("unknown language", t.send(t.message(topic), x_mq_language="KLINGON").status, 20000)
-    t.see("no version", t.send(t.message(topic), x_mq_client_version=None).status, 20000)
-    t.see("no deadline", t.send(t.message(topic), deadline=None).status, 20000)
+    t.note("no client id", t.send(t.message(topic), client=None), 40017)
+    t.note("blank client id, no message", t.send(client=" "), 40017)
+    t.note("no language", t.send(t.message(topic), x_mq_language=None).status, 20000)
+    t.note("unknown language", t.send(t.message(topic), x_mq_language="KLINGON").status, 20000)
+    t.note("no version", t.send(t.message(topic), x_mq_client_version=None).status, 20000)
+    t.note("no deadline", t.send(t.message(topic), deadline=None).status, 20000)
 
 
 @grpc_case("SendMessageActivity.sendMessage")
-def a_send_needs_a_message(t: Grpc) -> None:
+def a_send_needs_a_message(t: GrpcContext) -> None:
     """A send without messages is MESSAGE_CORRUPTED. An empty message lacks its topic, one without properties its id."""
-    t.see("nothing", t.send(), 40016)
-    t.see("empty message", t.send(pb.Message()), 40002)
-    t.see("only topic and body", t.send(pb.Message(topic=pb.Resource(name=t.new()), body=b"x")), 40009)
+    t.note("nothing", t.send(), 40016)
+    t.note("empty message", t.send(pb.Message()), 40002)
+    t.note("only topic and body", t.send(pb.Message(topic=pb.Resource(name=t.new()), body=b"x")), 40009)
 
 
 @grpc_case("GrpcValidator.validateTopic")
-def bad_topics_are_refused(t: Grpc) -> None:
+def a_send_to_an_illegal_topic_is_rejected(t: GrpcContext) -> None:
     """A send to an illegal topic name is ILLEGAL_TOPIC."""
     for what, name in BAD_TOPICS.items():
-        t.see(what, t.send(t.message(name)), 40002)
+        t.note(what, t.send(t.message(name)), 40002)
     for name in ("rmq_sys_x", t.cluster, t.broker_name, SCHEDULE_TOPIC):
-        t.see(name, t.send(t.message(name)), 40002)
+        t.note(name, t.send(t.message(name)), 40002)
 
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
-def an_unknown_topic_has_no_type(t: Grpc) -> None:
+def a_send_to_an_unknown_topic_is_rejected_and_creates_no_topic(t: GrpcContext) -> None:
     """A send to an unknown topic is rejected because of the type, and does not create the topic."""
     topic = t.new()
-    t.see("first", t.send(t.message(topic)), 40014)
-    t.see("again", t.send(t.message(topic)), 40014)
-    t.see("route", t.route(topic), 40402)
+    t.note("first", t.send(t.message(topic)), 40014)
+    t.note("again", t.send(t.message(topic)), 40014)
+    t.note("route", t.route(topic), 40402)
 
 
 @grpc_case("LocalTopicRouteService.toTopicRouteData")
-def unknown_topics_of_the_system(t: Grpc) -> None:
+def a_send_to_an_unknown_dlq_or_retry_topic_is_an_internal_error(t: GrpcContext) -> None:
     """The type of dead letter and retry topics is not checked: a send to an unknown one fails later."""
-    t.see("dead letter topic", t.send(t.message(dlq_topic(t.new("group")))), 50001)
-    t.see("retry topic", t.send(t.message(retry_topic(t.new("group")))), 50001)
+    t.note("dead letter topic", t.send(t.message(dlq_topic(t.new("group")))), 50001)
+    t.note("retry topic", t.send(t.message(retry_topic(t.new("group")))), 50001)
 
 
 @grpc_case("SendMessageActivity.validateMessageBodySize")
-def bodies_have_bounds(t: Grpc) -> None:
+def a_body_may_have_1_byte_to_4_mib(t: GrpcContext) -> None:
     """A body may have 1 byte to 4 MiB."""
     topic = t.topic(kind="NORMAL")
-    t.see("empty", t.send(t.message(topic, b"")), 41302)
-    t.see("4 MiB", t.send(t.message(topic, bytes(4 << 20))).status, 20000)
-    t.see("1 byte more", t.send(t.message(topic, bytes((4 << 20) + 1))), 41301)
+    t.note("empty", t.send(t.message(topic, b"")), 41302)
+    t.note("4 MiB", t.send(t.message(topic, bytes(4 << 20))).status, 20000)
+    t.note("1 byte more", t.send(t.message(topic, bytes((4 << 20) + 1))), 41301)
 
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
-def properties_have_bounds(t: Grpc) -> None:
+def user_properties_are_limited_in_number_and_total_size(t: GrpcContext) -> None:
     """A message may have 128 user properties with 16,384 bytes in total, including tag and keys."""
     topic = t.topic(kind="NORMAL")
-    t.see("128", t.send(t.message(topic, properties={f"p{n}": "v" for n in range(128)})).status, 20000)
-    t.see("129", t.send(t.message(topic, properties={f"p{n}": "v" for n in range(129)})), 43101)
+    t.note("128", t.send(t.message(topic, properties={f"p{n}": "v" for n in range(128)})).status, 20000)
+    t.note("129", t.send(t.message(topic, properties={f"p{n}": "v" for n in range(129)})), 43101)
     # key + value + tag + key of the message: 1 + n + 1 + 1
     for what, length in (("16384 bytes", 16381), ("16385 bytes", 16382)):
-        t.see(what, t.send(t.message(topic, properties={"a": "v" * length}, tag="t", keys=["k"])).status)
-    t.see("16384 bytes of UTF-8", t.send(t.message(topic, properties={"ab": "é" * 8191})).status, 20000)
-    t.see("16386 bytes of UTF-8", t.send(t.message(topic, properties={"ab": "é" * 8192})), 43101)
+        t.note(what, t.send(t.message(topic, properties={"a": "v" * length}, tag="t", keys=["k"])).status)
+    t.note("16384 bytes of UTF-8", t.send(t.message(topic, properties={"ab": "é" * 8191})).status, 20000)
+    t.note("16386 bytes of UTF-8", t.send(t.message(topic, properties={"ab": "é" * 8192})), 43101)
 
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
-def names_of_the_system_are_no_properties(t: Grpc) -> None:
+def reserved_names_are_rejected_as_user_properties(t: GrpcContext) -> None:
     """A user property with a name used by the broker is ILLEGAL_MESSAGE_PROPERTY_KEY."""
     topic = t.topic(kind="NORMAL")
     for name in (
@@ -122,11 +122,11 @@ def names_of_the_system_are_no_properties(t: Grpc) -> None:
         "CORRELATION_ID",
         "TTL",
     ):
-        t.see(name, t.send(t.message(topic, properties={name: "1"})).status)
+        t.note(name, t.send(t.message(topic, properties={name: "1"})).status)
 
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
-def names_of_the_system_that_pass(t: Grpc) -> None:
+def some_names_used_by_the_broker_are_accepted_as_user_properties(t: GrpcContext) -> None:
     """Some names used by the broker are accepted as user properties."""
     topic = t.topic(kind="NORMAL")
     for name in (
@@ -140,35 +140,35 @@ def names_of_the_system_that_pass(t: Grpc) -> None:
         "SHARDING_KEY",
         "PROPERTY_FORWARD_QUEUE_ID",
     ):
-        t.see(name, t.send(t.message(topic, properties={name: "1"})).status, 20000)
-    t.see("__SHARDINGKEY", t.send(t.message(topic, properties={"__SHARDINGKEY": "1"})), 40014)
-    t.see("INNER_NUM", t.send(t.message(topic, properties={"INNER_NUM": "1"})), 50001)
+        t.note(name, t.send(t.message(topic, properties={name: "1"})).status, 20000)
+    t.note("__SHARDINGKEY", t.send(t.message(topic, properties={"__SHARDINGKEY": "1"})), 40014)
+    t.note("INNER_NUM", t.send(t.message(topic, properties={"INNER_NUM": "1"})), 50001)
 
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
-def properties_have_no_control_characters(t: Grpc) -> None:
+def user_properties_with_control_characters_are_rejected(t: GrpcContext) -> None:
     """A control character in the name or value of a user property is ILLEGAL_MESSAGE_PROPERTY_KEY."""
     topic = t.topic(kind="NORMAL")
     for what, character in (("0x01", "\x01"), ("tab", "\t"), ("new line", "\n"), ("U+0085", "\x85")):
-        t.see(f"{what} in the name", t.send(t.message(topic, properties={f"a{character}b": "1"})), 40007)
-        t.see(f"{what} in the value", t.send(t.message(topic, properties={"a": f"1{character}2"})), 40007)
+        t.note(f"{what} in the name", t.send(t.message(topic, properties={f"a{character}b": "1"})), 40007)
+        t.note(f"{what} in the value", t.send(t.message(topic, properties={"a": f"1{character}2"})), 40007)
 
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
-def empty_properties_are_lost(t: Grpc) -> None:
+def empty_user_properties_are_accepted_but_not_received(t: GrpcContext) -> None:
     """User properties with an empty name or value are accepted but missing in the received message."""
     consumer = consuming(t)
     sent = consumer.message(properties={"": "no name", " ": "blank name", "no value": "", "blank value": " ", "a": "1"})
-    t.see("sent", t.send(sent).status, 20000)
-    t.see("received", dict(sorted(consumer.take().user_properties.items())))
+    t.note("sent", t.send(sent).status, 20000)
+    t.note("received", dict(sorted(consumer.take().user_properties.items())))
 
 
 @grpc_case("GrpcValidator.validateTag")
-def bad_tags_are_refused(t: Grpc) -> None:
+def tags_that_are_blank_or_have_a_bar_are_rejected(t: GrpcContext) -> None:
     """A tag that is blank or has a bar or a control character is ILLEGAL_MESSAGE_TAG; others are accepted."""
     topic = t.topic(kind="NORMAL")
     for what, tag in (("blanks", "  "), ("a bar", "a|b"), ("control", "a\x01"), ("a new line", "a\n")):
-        t.see(what, t.send(t.message(topic, tag=tag)), 40004)
+        t.note(what, t.send(t.message(topic, tag=tag)), 40004)
     for what, tag in (
         ("empty", ""),
         ("star", "*"),
@@ -176,72 +176,72 @@ def bad_tags_are_refused(t: Grpc) -> None:
         ("blank inside", "a b"),
         ("long", "a" * 200),
     ):
-        t.see(what, t.send(t.message(topic, tag=tag)).status, 20000)
+        t.note(what, t.send(t.message(topic, tag=tag)).status, 20000)
 
 
 @grpc_case("SendMessageActivity.validateMessageKey")
-def bad_keys_are_refused(t: Grpc) -> None:
+def blank_keys_and_keys_with_control_characters_are_rejected(t: GrpcContext) -> None:
     """A key that is blank or has a control character is ILLEGAL_MESSAGE_KEY."""
     topic = t.topic(kind="NORMAL")
-    t.see("blanks", t.send(t.message(topic, keys=["  "])), 40005)
-    t.see("control", t.send(t.message(topic, keys=["a\x01"])), 40005)
-    t.see("the second", t.send(t.message(topic, keys=["a", " "])), 40005)
-    t.see("empty", t.send(t.message(topic, keys=[""])).status, 20000)
-    t.see("blank inside", t.send(t.message(topic, keys=["a b"])).status, 20000)
+    t.note("blanks", t.send(t.message(topic, keys=["  "])), 40005)
+    t.note("control", t.send(t.message(topic, keys=["a\x01"])), 40005)
+    t.note("the second", t.send(t.message(topic, keys=["a", " "])), 40005)
+    t.note("empty", t.send(t.message(topic, keys=[""])).status, 20000)
+    t.note("blank inside", t.send(t.message(topic, keys=["a b"])).status, 20000)
 
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
-def ids_of_messages(t: Grpc) -> None:
+def any_message_id_that_is_not_blank_is_accepted(t: GrpcContext) -> None:
     """A message id must not be blank. Any other text is accepted, even twice."""
     topic = t.topic(kind="NORMAL")
-    t.see("empty", t.send(t.message(topic, message_id="")), 40009)
-    t.see("blanks", t.send(t.message(topic, message_id="  ")), 40009)
+    t.note("empty", t.send(t.message(topic, message_id="")), 40009)
+    t.note("blanks", t.send(t.message(topic, message_id="  ")), 40009)
     for name in ("x", "a b", "é", "a|b", "x"):
-        t.see(f"{name!r}", t.send(t.message(topic, message_id=name)).entries[0].message_id)
+        t.note(f"{name!r}", t.send(t.message(topic, message_id=name)).entries[0].message_id)
     for what, name in (("300 characters", "x" * 300), ("control", "a\x07b")):
-        t.see(what, t.send(t.message(topic, message_id=name)).status, 20000)
+        t.note(what, t.send(t.message(topic, message_id=name)).status, 20000)
 
 
 @grpc_case("SendMessageActivity.validateMessageGroup")
-def message_groups_have_bounds(t: Grpc) -> None:
+def a_message_group_of_64_bytes_or_blanks_is_rejected(t: GrpcContext) -> None:
     """A message group must not be blank or have control characters, and has fewer than 64 bytes.
 
     An empty one means none.
     """
     topic = t.topic(kind="FIFO")
-    t.see("blanks", t.send(t.message(topic, message_group="  ")), 40006)
-    t.see("control", t.send(t.message(topic, message_group="a\x01")), 40006)
-    t.see("64 bytes", t.send(t.message(topic, message_group="g" * 64)), 40006)
-    t.see("64 bytes in 32 characters", t.send(t.message(topic, message_group="é" * 32)), 40006)
-    t.see("63 bytes", t.send(t.message(topic, message_group="g" * 63)).status, 20000)
-    t.see("63 bytes in 32 characters", t.send(t.message(topic, message_group="é" * 31 + "g")).status, 20000)
-    t.see("empty", t.send(t.message(topic, message_group="")), 40014)
+    t.note("blanks", t.send(t.message(topic, message_group="  ")), 40006)
+    t.note("control", t.send(t.message(topic, message_group="a\x01")), 40006)
+    t.note("64 bytes", t.send(t.message(topic, message_group="g" * 64)), 40006)
+    t.note("64 bytes in 32 characters", t.send(t.message(topic, message_group="é" * 32)), 40006)
+    t.note("63 bytes", t.send(t.message(topic, message_group="g" * 63)).status, 20000)
+    t.note("63 bytes in 32 characters", t.send(t.message(topic, message_group="é" * 31 + "g")).status, 20000)
+    t.note("empty", t.send(t.message(topic, message_group="")), 40014)
 
 
 @grpc_case("SendMessageActivity.fillDelayMessageProperty")
-def delivery_times_have_a_bound(t: Grpc) -> None:
+def a_delivery_time_is_at_most_one_day_ahead(t: GrpcContext) -> None:
     """A delivery time may be at most one day ahead; a past one is accepted."""
     topic = t.topic(kind="DELAY")
     now = t.now_ms()
-    t.see("a day and 2 s", t.send(t.message(topic, deliver_ms=now + _DAY_MS + 2000)), 40012)
-    t.see("a day less 2 s", t.send(t.message(topic, deliver_ms=now + _DAY_MS - 2000)).status, 20000)
+    t.note("a day and 2 s", t.send(t.message(topic, deliver_ms=now + _DAY_MS + 2000)), 40012)
+    t.note("a day less 2 s", t.send(t.message(topic, deliver_ms=now + _DAY_MS - 2000)).status, 20000)
     for what, at in (("past", now - 5000), ("0", 0), ("negative", -5000)):
-        answer = t.send(t.message(topic, deliver_ms=at))
-        t.see(what, answer.status, 20000)
-        t.see(f"{what}: can be recalled", bool(answer.entries[0].recall_handle))
+        response = t.send(t.message(topic, deliver_ms=at))
+        t.note(what, response.status, 20000)
+        t.note(f"{what}: can be recalled", bool(response.entries[0].recall_handle))
 
 
 @grpc_case("HookUtils.handleScheduleMessage")
-def times_that_are_none_deliver_at_once(t: Grpc) -> None:
+def a_zero_negative_or_past_delivery_time_delivers_at_once(t: GrpcContext) -> None:
     """A message with a delivery time of 0, negative or in the past is received at once."""
     consumer = consuming(t, kind="DELAY")
     for body, at in (("past", t.now_ms() - 5000), ("0", 0), ("negative", -5000)):
-        t.see(body, t.send(consumer.message(body, deliver_ms=at)).status, 20000)
-    t.see("received", consumer.receive().bodies)
+        t.note(body, t.send(consumer.message(body, deliver_ms=at)).status, 20000)
+    t.note("received", consumer.receive().bodies)
 
 
 @grpc_case("SendMessageActivity.validateTransactionRecoverySecond")
-def recovery_durations_have_a_bound(t: Grpc) -> None:
+def a_recovery_duration_is_at_most_one_hour(t: GrpcContext) -> None:
     """A half message's recovery duration may be at most one hour; it is ignored in other messages."""
     topic, normal = t.topic(kind="TRANSACTION"), t.topic(kind="NORMAL")
     for what, wish in (
@@ -252,13 +252,13 @@ def recovery_durations_have_a_bound(t: Grpc) -> None:
         ("a second more", Duration(seconds=3601)),
     ):
         half = t.message(topic, message_type=pb.TRANSACTION, orphaned_transaction_recovery_duration=wish)
-        t.see(what, t.send(half).status)
+        t.note(what, t.send(half).status)
     plain = t.message(normal, orphaned_transaction_recovery_duration=Duration(seconds=3601))
-    t.see("of a normal message", t.send(plain).status, 20000)
+    t.note("of a normal message", t.send(plain).status, 20000)
 
 
 @grpc_case("SendMessageActivity.buildMessage")
-def faults_are_found_in_order(t: Grpc) -> None:
+def a_send_checks_the_fields_of_a_message_in_a_fixed_order(t: GrpcContext) -> None:
     """Of several faults in one message the first one in upstream's order is reported."""
     topic = t.topic(kind="NORMAL", perm=4)
     system = pb.SystemProperties(
@@ -272,74 +272,74 @@ def faults_are_found_in_order(t: Grpc) -> None:
     system.delivery_timestamp.FromMilliseconds(t.now_ms() + 2 * _DAY_MS)
     properties = {f"p{number}": "v" * 200 for number in range(129)}
     message = pb.Message(topic=pb.Resource(name="a b"), system_properties=system, user_properties=properties)
-    t.see("topic", t.send(message), 40002)
+    t.note("topic", t.send(message), 40002)
     message.topic.name = topic
-    t.see("empty body", t.send(message), 41302)
+    t.note("empty body", t.send(message), 41302)
     message.body = bytes((4 << 20) + 1)
-    t.see("body too large", t.send(message), 41301)
+    t.note("body too large", t.send(message), 41301)
     message.body = b"x"
-    t.see("too many properties", t.send(message), 43101)
+    t.note("too many properties", t.send(message), 43101)
     for number in range(40):
         del message.user_properties[f"p{number}"]
     message.user_properties["TAGS"] = "1"
-    t.see("reserved name", t.send(message), 40007)
+    t.note("reserved name", t.send(message), 40007)
     del message.user_properties["TAGS"]
-    t.see("tag", t.send(message), 40004)
+    t.note("tag", t.send(message), 40004)
     message.system_properties.tag = "t"
-    t.see("keys", t.send(message), 40005)
+    t.note("keys", t.send(message), 40005)
     message.system_properties.keys[0] = "k"
-    t.see("total of properties", t.send(message), 43101)
+    t.note("total of properties", t.send(message), 43101)
     message.user_properties.clear()
-    t.see("message id", t.send(message), 40009)
+    t.note("message id", t.send(message), 40009)
     message.system_properties.message_id = t.message_id()
-    t.see("recovery duration", t.send(message), 40000)
+    t.note("recovery duration", t.send(message), 40000)
     message.system_properties.orphaned_transaction_recovery_duration.seconds = 1
-    t.see("delivery time", t.send(message), 40012)
+    t.note("delivery time", t.send(message), 40012)
     message.system_properties.delivery_timestamp.FromMilliseconds(t.now_ms() + 60_000)
-    t.see("message group", t.send(message), 40006)
+    t.note("message group", t.send(message), 40006)
     message.system_properties.message_group = "g"
-    t.see("message type", t.send(message), 40014)
+    t.note("message type", t.send(message), 40014)
     message.system_properties.message_type = pb.NORMAL
     message.system_properties.ClearField("message_group")
     message.system_properties.ClearField("delivery_timestamp")
-    t.see("no queue to write to", t.send(message), 40300)
+    t.note("no queue to write to", t.send(message), 40300)
 
 
 @grpc_case("SendMessageQueueSelector.select")
-def topics_that_cannot_be_written(t: Grpc) -> None:
+def a_send_to_an_unwritable_topic_is_forbidden(t: GrpcContext) -> None:
     """A send to a topic without writable queues is FORBIDDEN; read permission is not required."""
     for perm in (4, 1, 0):
-        t.see(f"perm {perm}", t.send(t.message(t.topic(kind="NORMAL", perm=perm))), 40300)
-    t.see("perm 2", t.send(t.message(t.topic(kind="NORMAL", perm=2))).status, 20000)
+        t.note(f"perm {perm}", t.send(t.message(t.topic(kind="NORMAL", perm=perm))), 40300)
+    t.note("perm 2", t.send(t.message(t.topic(kind="NORMAL", perm=2))).status, 20000)
 
 
 @grpc_case("SendMessageActivity.buildMessage")
-def what_is_not_looked_at(t: Grpc) -> None:
+def a_send_does_not_check_digest_encoding_and_consumer_fields(t: GrpcContext) -> None:
     """A send accepts a wrong digest or encoding, fields that only consumers set, and a missing born time."""
     topic = t.topic(kind="NORMAL")
     digest = pb.Digest(type=pb.MD5, checksum="0" * 32)
-    t.see("wrong digest", t.send(t.message(topic, body_digest=digest)).status, 20000)
-    t.see("said to be GZIP", t.send(t.message(topic, body_encoding=pb.GZIP)).status, 20000)
-    t.see("no encoding", t.send(t.message(topic, body_encoding=0)).status, 20000)
-    t.see("delivery attempt", t.send(t.message(topic, delivery_attempt=5)).status, 20000)
-    t.see("queue", t.send(t.message(topic, queue_id=77)).status, 20000)
-    t.see("receipt handle", t.send(t.message(topic, receipt_handle="x")).status, 20000)
+    t.note("wrong digest", t.send(t.message(topic, body_digest=digest)).status, 20000)
+    t.note("said to be GZIP", t.send(t.message(topic, body_encoding=pb.GZIP)).status, 20000)
+    t.note("no encoding", t.send(t.message(topic, body_encoding=0)).status, 20000)
+    t.note("delivery attempt", t.send(t.message(topic, delivery_attempt=5)).status, 20000)
+    t.note("queue", t.send(t.message(topic, queue_id=77)).status, 20000)
+    t.note("receipt handle", t.send(t.message(topic, receipt_handle="x")).status, 20000)
     timeless = t.message(topic)
     timeless.system_properties.ClearField("born_timestamp")
-    t.see("no born time", t.send(timeless).status, 20000)
+    t.note("no born time", t.send(timeless).status, 20000)
 
 
-@grpc_case("ProducerProcessor.sendMessage", settings=STRICT)
-def half_messages_can_be_forbidden(t: Grpc) -> None:
+@grpc_case("ProducerProcessor.sendMessage", settings=NO_AUTO_CREATE)
+def with_reject_transaction_message_half_messages_are_rejected(t: GrpcContext) -> None:
     """With rejectTransactionMessage the broker rejects half messages and accepts others."""
     topic = t.topic(kind="TRANSACTION")
-    t.see("half message", t.send(t.message(topic, message_type=pb.TRANSACTION)), 50001)
-    t.see("normal message", t.send(t.message(t.topic(kind="NORMAL"))).status, 20000)
+    t.note("half message", t.send(t.message(topic, message_type=pb.TRANSACTION)), 50001)
+    t.note("normal message", t.send(t.message(t.topic(kind="NORMAL"))).status, 20000)
 
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
-def priority_and_lite_topic_are_ignored(t: Grpc) -> None:
+def priority_and_lite_topic_are_ignored(t: GrpcContext) -> None:
     """A message with fields of a later version (priority, lite topic) is accepted as a normal one."""
     consumer = consuming(t)
-    t.see("sent", t.send(consumer.message(lite_topic="lite", priority=3)).status, 20000)
-    t.see("received", consumer.receive(), 20000)
+    t.note("sent", t.send(consumer.message(lite_topic="lite", priority=3)).status, 20000)
+    t.note("received", consumer.receive(), 20000)

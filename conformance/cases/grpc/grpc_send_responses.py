@@ -8,7 +8,7 @@ from rocketmq_testkit.emulator.message.names import HALF_TOPIC, SCHEDULE_TOPIC, 
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
-from ...context.grpc import Grpc
+from ...context.grpc import GrpcContext
 
 _AHEAD_MS = 60_000
 _TYPES: Mapping[str, dict[str, Any]] = {
@@ -21,37 +21,37 @@ _TYPES: Mapping[str, dict[str, Any]] = {
 
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse")
-def every_message_has_a_transaction_id(t: Grpc) -> None:
+def every_send_response_has_the_message_id_as_transaction_id(t: GrpcContext) -> None:
     """A send of any type returns the message id as transaction id. Only timed messages get a recall handle."""
     for kind, system in _TYPES.items():
         at = t.now_ms() + _AHEAD_MS if kind == "DELAY" else None
         (entry,) = t.send(t.message(t.topic(kind=kind, queues=1), deliver_ms=at, **system)).entries
-        t.see(kind, [entry.status, entry.message_id, entry.transaction_id])
-        t.see(f"{kind}: can be recalled", bool(entry.recall_handle))
+        t.note(kind, [entry.status, entry.message_id, entry.transaction_id])
+        t.note(f"{kind}: can be recalled", bool(entry.recall_handle))
 
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse")
-def a_message_that_waits_has_the_place_where_it_waits(t: Grpc) -> None:
+def a_half_or_timed_send_returns_its_offset_in_the_system_topic(t: GrpcContext) -> None:
     """The response to a half or timed message has its offset in the system topic in which it waits."""
     half = t.message(t.topic(kind="TRANSACTION", queues=1), "half", message_type=pb.TRANSACTION)
-    t.see("half", t.put_into(HALF_TOPIC, t.send(half)))
+    t.note("half", t.put_into(HALF_TOPIC, t.send(half)))
     timed = t.message(t.topic(kind="DELAY", queues=1), "timed", deliver_ms=t.now_ms() + _AHEAD_MS)
-    t.see("timed", t.put_into(TIMER_TOPIC, t.send(timed)))
+    t.note("timed", t.put_into(TIMER_TOPIC, t.send(timed)))
 
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse", settings={"proxy.useDelayLevel": "true"})
-def a_message_with_a_level_has_its_place_among_those_of_the_level(t: Grpc) -> None:
+def a_delay_level_send_returns_its_offset_in_the_levels_queue(t: GrpcContext) -> None:
     """With useDelayLevel the response to a timed message has its offset in the queue of its delay level."""
     timed = t.message(t.topic(kind="DELAY", queues=1), "timed", deliver_ms=t.now_ms() + 7_000_000)
-    t.see("on the last level", t.put_into(SCHEDULE_TOPIC, t.send(timed), queue=17))
+    t.note("on the last level", t.put_into(SCHEDULE_TOPIC, t.send(timed), queue=17))
 
 
 @grpc_case("RecallMessageHandle.HandleV1.buildHandle")
-def the_recall_handle_of_a_half_message(t: Grpc) -> None:
+def a_timed_half_messages_recall_handle_names_the_half_topic(t: GrpcContext) -> None:
     """A half message with a delivery time gets a recall handle for the half topic, not for its own."""
     topic = t.topic(kind="TRANSACTION", queues=1)
     half = t.message(topic, message_type=pb.TRANSACTION, deliver_ms=t.now_ms() + _AHEAD_MS)
     (entry,) = t.send(half).entries
     version, named, broker, _, message_id = urlsafe_b64decode(entry.recall_handle).decode().split(" ")
-    t.see("parts without the time", [version, named, broker, message_id])
-    t.see("recalled", t.recall(topic, entry.recall_handle), 40014)
+    t.note("parts without the time", [version, named, broker, message_id])
+    t.note("recalled", t.recall(topic, entry.recall_handle), 40014)

@@ -9,56 +9,56 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
 from ...clients.grpc_response import Failure
-from ...context.grpc import BAD_GROUPS, BAD_TOPICS, Grpc
+from ...context.grpc import BAD_GROUPS, BAD_TOPICS, GrpcContext
 
 _EXPONENTIAL = {"initial": 2000, "max": 60000, "multiplier": 3}
 
 
 @grpc_case("ClientActivity.processAndWriteClientSettings")
-def settings_of_a_producer(t: Grpc) -> None:
+def a_producers_settings_are_returned_with_defaults_filled_in(t: GrpcContext) -> None:
     """A producer gets its settings back with retries, maximum body size and message type validation filled in."""
-    t.see("a known topic", _answered(t, t.publishing(t.topic(kind="NORMAL"))))
-    t.see("an unknown topic", _answered(t, t.publishing(t.new())).status.code)
-    t.see("no topic", _answered(t, t.publishing()).status.code)
-    t.see("of a consumer's type", _answered(t, _typed(t.publishing(), pb.SIMPLE_CONSUMER)))
+    t.note("a known topic", _answered(t, t.publishing(t.topic(kind="NORMAL"))))
+    t.note("an unknown topic", _answered(t, t.publishing(t.new())).status.code)
+    t.note("no topic", _answered(t, t.publishing()).status.code)
+    t.note("of a consumer's type", _answered(t, _typed(t.publishing(), pb.SIMPLE_CONSUMER)))
 
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
-def settings_of_a_consumer_whose_group_is_known(t: Grpc) -> None:
+def a_consumer_of_a_known_group_gets_the_brokers_settings(t: GrpcContext) -> None:
     """A consumer of an existing group gets the broker's batch size, polling time and retries instead of its own."""
     topic, group = t.topic(kind="NORMAL"), t.group()
     for name, kind in (("simple", pb.SIMPLE_CONSUMER), ("push", pb.PUSH_CONSUMER)):
-        t.see(name, _answered(t, t.subscription(group, {topic: "*"}, kind=kind)))
+        t.note(name, _answered(t, t.subscription(group, {topic: "*"}, kind=kind)))
     own = t.subscription(group, {topic: "*"}, fifo=True, receive_batch_size=5, long_polling_timeout=Duration(seconds=7))
-    t.see("with values of its own", _subscription(_answered(t, own)))
+    t.note("with values of its own", _subscription(_answered(t, own)))
 
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
-def settings_of_a_consumer_whose_group_is_new(t: Grpc) -> None:
+def a_consumer_of_an_unknown_group_keeps_its_settings(t: GrpcContext) -> None:
     """A consumer of an unknown group keeps its own values, and missing ones are filled in."""
     topic = t.topic(kind="NORMAL")
-    t.see("without values", _answered(t, t.subscription(t.new("group"), {topic: "*"})))
+    t.note("without values", _answered(t, t.subscription(t.new("group"), {topic: "*"})))
     own = t.subscription(
         t.new("group"), {topic: "*"}, fifo=True, receive_batch_size=5, long_polling_timeout=Duration(seconds=7)
     )
-    t.see("with values of its own", _subscription(_answered(t, own)))
+    t.note("with values of its own", _subscription(_answered(t, own)))
     some = t.subscription(t.new("group"), {topic: "*"}, long_polling_timeout=Duration(seconds=7))
-    t.see("with one value of its own", _subscription(_answered(t, some)))
+    t.note("with one value of its own", _subscription(_answered(t, some)))
 
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
-def the_group_says_whether_order_is_kept(t: Grpc) -> None:
+def an_ordered_group_overrides_fifo_in_the_settings(t: GrpcContext) -> None:
     """The settings of an ordered group return fifo=true even if the client sent false."""
     topic = t.topic(kind="FIFO")
     in_order, in_any = t.group(consumeMessageOrderly=True), t.group()
     for said in (False, True):
         for name, group in (("group in order", in_order), ("group in any order", in_any)):
-            answer = _answered(t, t.subscription(group, {topic: "*"}, fifo=said))
-            t.see(f"{name}, client {said}", answer.settings.subscription.fifo)
+            response = _answered(t, t.subscription(group, {topic: "*"}, fifo=said))
+            t.note(f"{name}, client {said}", response.settings.subscription.fifo)
 
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
-def the_group_says_how_to_retry(t: Grpc) -> None:
+def settings_return_the_retry_policy_of_the_group(t: GrpcContext) -> None:
     """The settings return the group's retry policy, with one attempt more than the group's retries."""
     topic = t.topic(kind="NORMAL")
     configs: Mapping[str, dict[str, Any]] = {
@@ -74,26 +74,26 @@ def the_group_says_how_to_retry(t: Grpc) -> None:
         },
     }
     for what, config in configs.items():
-        answer = _answered(t, t.subscription(t.group(**config), {topic: "*"}))
-        t.see(what, answer.settings.backoff_policy)
+        response = _answered(t, t.subscription(t.group(**config), {topic: "*"}))
+        t.note(what, response.settings.backoff_policy)
 
 
 @grpc_case("ClientActivity.telemetry")
-def settings_are_answered_each_time(t: Grpc) -> None:
+def settings_sent_again_get_another_response(t: GrpcContext) -> None:
     """Settings sent again on a stream get another response, and a client may have two streams."""
     client, settings = t.new("client"), t.publishing(t.new())
     first = t.open(client, settings)
-    t.see("first", first.next())
+    t.note("first", first.next())
     first.settings(settings)
-    t.see("again", first.next())
+    t.note("again", first.next())
     second = t.open(client, settings)
-    t.see("second stream", _status(second.next()))
+    t.note("second stream", _status(second.next()))
     first.settings(settings)
-    t.see("first stream once more", _status(first.next()))
+    t.note("first stream once more", _status(first.next()))
 
 
 @grpc_case("ClientActivity.telemetry")
-def commands_without_settings_are_not_answered(t: Grpc) -> None:
+def commands_without_settings_are_not_answered(t: GrpcContext) -> None:
     """An empty command, a status, a server command and unrequested results have no effect."""
     stream = t.open(t.new("client"))
     commands = {
@@ -108,19 +108,19 @@ def commands_without_settings_are_not_answered(t: Grpc) -> None:
     for what, command in commands.items():
         stream.send(command)
         stream.settings(t.publishing())
-        answer = stream.command()
-        t.see(f"settings after {what}", [answer.WhichOneof("command"), answer.status])
+        response = stream.command()
+        t.note(f"settings after {what}", [response.WhichOneof("command"), response.status])
 
 
 @grpc_case("ClientActivity.processAndWriteClientSettings")
-def settings_need_publishing_or_subscription(t: Grpc) -> None:
+def settings_need_publishing_or_subscription(t: GrpcContext) -> None:
     """Settings without publishing or subscription end the stream with INVALID_ARGUMENT."""
-    t.see("nothing", _answered(t, pb.Settings()), "INVALID_ARGUMENT")
-    t.see("a type only", _answered(t, pb.Settings(client_type=pb.PRODUCER)), "INVALID_ARGUMENT")
+    t.note("nothing", _answered(t, pb.Settings()), "INVALID_ARGUMENT")
+    t.note("a type only", _answered(t, pb.Settings(client_type=pb.PRODUCER)), "INVALID_ARGUMENT")
 
 
 @grpc_case("ClientActivity.registerConsumer")
-def a_subscription_is_a_consumers(t: Grpc) -> None:
+def a_subscription_needs_a_push_or_simple_consumer(t: GrpcContext) -> None:
     """Settings with a subscription but not of a push or simple consumer end the stream with INTERNAL."""
     settings = t.subscription(t.group(), {t.topic(kind="NORMAL"): "*"})
     for name, kind in (
@@ -131,35 +131,35 @@ def a_subscription_is_a_consumers(t: Grpc) -> None:
         ("6", 6),
         ("99", 99),
     ):
-        t.see(name, _answered(t, _typed(settings, kind)), "INTERNAL")
+        t.note(name, _answered(t, _typed(settings, kind)), "INTERNAL")
 
 
 @grpc_case("GrpcValidator.validateTopic")
-def bad_topics_of_a_producer_end_the_stream(t: Grpc) -> None:
+def bad_topics_of_a_producer_end_the_stream(t: GrpcContext) -> None:
     """Settings that publish to an illegal topic name end the stream with INVALID_ARGUMENT."""
     for what, name in BAD_TOPICS.items():
-        t.see(what, _answered(t, t.publishing(name)), "INVALID_ARGUMENT")
-    t.see("the second of two", _answered(t, t.publishing(t.topic(kind="NORMAL"), "")), "INVALID_ARGUMENT")
+        t.note(what, _answered(t, t.publishing(name)), "INVALID_ARGUMENT")
+    t.note("the second of two", _answered(t, t.publishing(t.topic(kind="NORMAL"), "")), "INVALID_ARGUMENT")
 
 
 @grpc_case("GrpcValidator.validateConsumerGroup")
-def bad_groups_of_a_consumer_end_the_stream(t: Grpc) -> None:
+def bad_groups_of_a_consumer_end_the_stream(t: GrpcContext) -> None:
     """Settings of an illegal group name end the stream with INVALID_ARGUMENT."""
     topic = t.topic(kind="NORMAL")
     for what, name in BAD_GROUPS.items():
-        t.see(what, _answered(t, t.subscription(name, {topic: "*"})), "INVALID_ARGUMENT")
+        t.note(what, _answered(t, t.subscription(name, {topic: "*"})), "INVALID_ARGUMENT")
 
 
 @grpc_case("FilterAPI.build")
-def filters_that_cannot_be_built_end_the_stream(t: Grpc) -> None:
+def an_empty_sql_or_bar_only_tag_expression_ends_the_stream(t: GrpcContext) -> None:
     """Settings with an empty SQL expression or a tag expression of bars end the stream with INVALID_ARGUMENT."""
     topic, group = t.topic(kind="NORMAL"), t.group()
-    t.see("SQL, empty", _answered(t, t.subscription(group, {topic: ""}, filter_type=pb.SQL)), "INVALID_ARGUMENT")
-    t.see("TAG, only bars", _answered(t, t.subscription(group, {topic: "||"})), "INVALID_ARGUMENT")
+    t.note("SQL, empty", _answered(t, t.subscription(group, {topic: ""}, filter_type=pb.SQL)), "INVALID_ARGUMENT")
+    t.note("TAG, only bars", _answered(t, t.subscription(group, {topic: "||"})), "INVALID_ARGUMENT")
 
 
 @grpc_case("ClientActivity.registerConsumer")
-def what_is_subscribed_to_is_not_checked(t: Grpc) -> None:
+def settings_accept_unknown_or_illegal_subscribed_topics(t: GrpcContext) -> None:
     """Subscriptions to unknown or illegal topics, with invalid SQL, or none at all are accepted."""
     group, topic = t.group(), t.topic(kind="NORMAL")
     settings = {
@@ -170,67 +170,67 @@ def what_is_subscribed_to_is_not_checked(t: Grpc) -> None:
         "no filter type": t.subscription(group, {topic: "*"}, filter_type=0),
     }
     for what, each in settings.items():
-        t.see(what, _status(_answered(t, each)))
+        t.note(what, _status(_answered(t, each)))
 
 
 @grpc_case("ClientActivity.telemetry")
-def a_stream_needs_a_client_id(t: Grpc) -> None:
+def a_stream_needs_a_client_id(t: GrpcContext) -> None:
     """A stream without a client id gets CLIENT_ID_REQUIRED as its only command and ends."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):
         stream = t.open("nobody", t.publishing(), x_mq_client_id=client)
-        t.see(what, stream.next(), 40017)
-        t.see(f"{what}, afterwards", stream.next())
+        t.note(what, stream.next(), 40017)
+        t.note(f"{what}, afterwards", stream.next())
 
 
 @grpc_case("ClientActivity.registerProducer")
-def a_stream_needs_a_known_language(t: Grpc) -> None:
+def a_stream_needs_a_known_language(t: GrpcContext) -> None:
     """Settings end the stream with INTERNAL if x-mq-language is not a LanguageCode name in upper case."""
     publishing = t.publishing(t.topic(kind="NORMAL"))
     subscription = t.subscription(t.group(), {t.topic(kind="NORMAL"): "*"})
     for language in (None, "KLINGON", "java"):
-        t.see(f"producer, {language}", _answered(t, publishing, x_mq_language=language), "INTERNAL")
-        t.see(f"consumer, {language}", _answered(t, subscription, x_mq_language=language), "INTERNAL")
-    t.see("HTTP", _status(_answered(t, publishing, x_mq_language="HTTP")))
-    t.see("no version", _status(_answered(t, publishing, x_mq_client_version=None)))
-    t.see("no topic, KLINGON", _status(_answered(t, t.publishing(), x_mq_language="KLINGON")))
+        t.note(f"producer, {language}", _answered(t, publishing, x_mq_language=language), "INTERNAL")
+        t.note(f"consumer, {language}", _answered(t, subscription, x_mq_language=language), "INTERNAL")
+    t.note("HTTP", _status(_answered(t, publishing, x_mq_language="HTTP")))
+    t.note("no version", _status(_answered(t, publishing, x_mq_client_version=None)))
+    t.note("no topic, KLINGON", _status(_answered(t, t.publishing(), x_mq_language="KLINGON")))
 
 
 @grpc_case("ClientActivity.telemetry")
-def a_stream_ends_when_the_client_is_done(t: Grpc) -> None:
+def a_stream_ends_when_the_client_half_closes(t: GrpcContext) -> None:
     """The server ends a stream normally once the client has half-closed it."""
     stream = t.open(t.new("client"), t.publishing())
-    t.see("settings", _status(stream.next()))
+    t.note("settings", _status(stream.next()))
     stream.half_close()
     while isinstance(end := stream.next(), sv.TelemetryCommand):
         pass
-    t.see("the end", end)
+    t.note("the end", end)
 
 
 @grpc_case("ClientActivity.notifyClientTermination")
-def a_stream_outlives_its_client(t: Grpc) -> None:
+def a_stream_stays_open_after_client_termination(t: GrpcContext) -> None:
     """After NotifyClientTermination a client's stream stays open, and new settings on it register the client again."""
     client = t.new("client")
     stream = t.open(client, t.publishing(t.topic(kind="NORMAL")))
-    t.see("settings", _status(stream.next()))
-    t.see("left", t.leave(client), 20000)
-    t.see("heartbeat", t.heartbeat(client, kind=pb.PRODUCER), 40015)
+    t.note("settings", _status(stream.next()))
+    t.note("left", t.leave(client), 20000)
+    t.note("heartbeat", t.heartbeat(client, kind=pb.PRODUCER), 40015)
     stream.settings(t.publishing())
-    t.see("settings again", _status(stream.next()))
-    t.see("heartbeat again", t.heartbeat(client, kind=pb.PRODUCER), 20000)
+    t.note("settings again", _status(stream.next()))
+    t.note("heartbeat again", t.heartbeat(client, kind=pb.PRODUCER), 20000)
 
 
 @grpc_case("GrpcClientSettingsManager.updateClientSettings")
-def own_values_of_a_producer(t: Grpc) -> None:
+def a_producers_body_size_and_retry_settings_are_overwritten(t: GrpcContext) -> None:
     """A producer's own body size, type validation and retries are overwritten; its request timeout is returned."""
     settings = t.publishing(t.topic(kind="NORMAL"))
     settings.publishing.max_body_size = 10
     settings.publishing.validate_message_type = False
     settings.request_timeout.CopyFrom(Duration(seconds=9))
     settings.backoff_policy.max_attempts = 1
-    t.see("answer", _answered(t, settings))
+    t.note("answer", _answered(t, settings))
 
 
-def _answered(t: Grpc, settings: pb.Settings, **headers: str | None) -> Any:
+def _answered(t: GrpcContext, settings: pb.Settings, **headers: str | None) -> Any:
     return t.open(t.new("client"), settings, **headers).next()
 
 

@@ -8,8 +8,8 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import grpc_case, remoting_case
 from ...clients.remoting_sends import compressed
 from ...clients.remoting_topics import topic_request
-from ...context.grpc import Grpc
-from ...context.remoting import Remoting
+from ...context.grpc import GrpcContext
+from ...context.remoting import RemotingContext
 from ...helpers.consumer import consumer_of
 
 ALGORITHMS = {"none said": 0x0, "LZ4": 0x100, "ZSTD": 0x200, "unknown": 0x700}
@@ -23,7 +23,7 @@ _LENGTH_OF_TOPIC = 120
 
 
 @remoting_case("MessageVersion.MESSAGE_VERSION_V2")
-def a_long_topic_has_a_record_of_the_second_form(t: Remoting) -> None:
+def a_topic_over_127_characters_uses_message_version_2_records(t: RemotingContext) -> None:
     """A record of a topic with more than 127 characters, as retry topics may have, uses two bytes for the length."""
     topic = t.topic(queues=1)
     t.sent(topic)
@@ -33,25 +33,25 @@ def a_long_topic_has_a_record_of_the_second_form(t: Remoting) -> None:
         group = t.group(name=start + "-" * (length - len(start)))
         retry = retry_topic(group)
         fields = {"group": group, "offset": message.physical_offset, "originTopic": topic, "maxReconsumeTimes": 16}
-        t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, {**fields, "delayLevel": 1, "unitMode": False})
-        answer = t.stored(retry)
-        t.see(f"magic, {len(retry)} characters", answer.body[4:8].hex())
-        t.see("topic and body", [(len(each.topic), each.body) for each in answer.messages])
-        t.see("viewed", t.view(answer.messages[0].physical_offset).body == answer.body)
-        t.see("popped", len(t.pop(retry, t.group()).bodies))
+        t.request(RequestCode.CONSUMER_SEND_MSG_BACK, {**fields, "delayLevel": 1, "unitMode": False})
+        response = t.stored(retry)
+        t.note(f"magic, {len(retry)} characters", response.body[4:8].hex())
+        t.note("topic and body", [(len(each.topic), each.body) for each in response.messages])
+        t.note("viewed", t.view(response.messages[0].physical_offset).body == response.body)
+        t.note("popped", len(t.pop(retry, t.group()).bodies))
 
 
 @remoting_case("MessageSysFlag.getCompressionType")
-def bodies_of_all_algorithms_are_kept(t: Remoting) -> None:
+def compressed_bodies_of_any_algorithm_are_stored_unchanged(t: RemotingContext) -> None:
     """A broker stores a compressed body unchanged, with the algorithm bits of its sysFlag."""
     topic = t.topic(queues=1)
     for name, bits in ALGORITHMS.items():
         if bits:
-            t.see(f"sent, {name}", t.send(topic, OPAQUE, sysFlag=bits | COMPRESSED), 0)
-    answer = t.stored(topic, 3)
-    t.see("flags", [hex(each.sys_flag) for each in answer.messages])
-    t.see("bodies", [_raw(each) for each in answer.messages])
-    t.see("popped", [_raw(each) for each in t.pop(topic, t.group()).messages])
+            t.note(f"sent, {name}", t.send(topic, OPAQUE, sysFlag=bits | COMPRESSED), 0)
+    response = t.stored(topic, 3)
+    t.note("flags", [hex(each.sys_flag) for each in response.messages])
+    t.note("bodies", [_raw(each) for each in response.messages])
+    t.note("popped", [_raw(each) for each in t.pop(topic, t.group()).messages])
 
 
 def _raw(message: ReceivedMessage) -> bool:
@@ -59,7 +59,7 @@ def _raw(message: ReceivedMessage) -> bool:
 
 
 @grpc_case("GrpcConverter.buildSystemProperties")
-def a_compressed_body_of_a_remoting_client(t: Grpc) -> None:
+def compressed_remoting_bodies_reach_grpc_consumers_with_encoding_gzip(t: GrpcContext) -> None:
     """A gRPC consumer gets a compressed body as stored, with encoding GZIP for every algorithm."""
     topic = t.topic(kind="NORMAL", queues=1)
     for name, bits in ALGORITHMS.items():
@@ -67,45 +67,45 @@ def a_compressed_body_of_a_remoting_client(t: Grpc) -> None:
     consumer = consumer_of(t, topic, t.group())
     for message in consumer.receive().messages:
         system = message.system_properties
-        t.see(system.tag, [system.body_encoding, message.body == OPAQUE, system.body_digest])
+        t.note(system.tag, [system.body_encoding, message.body == OPAQUE, system.body_digest])
 
 
 @grpc_case("GrpcConverter.buildSystemProperties")
-def a_gzip_body_of_a_grpc_client(t: Grpc) -> None:
+def a_grpc_gzip_body_is_stored_without_a_compression_algorithm(t: GrpcContext) -> None:
     """A GZIP body of a gRPC producer is stored with the compressed bit but without an algorithm."""
     topic = t.topic(kind="NORMAL", queues=1)
     message = t.message(topic, compressed(OPAQUE))
     message.system_properties.body_encoding = pb.GZIP
-    t.see("sent", t.send(message).status.code)
+    t.note("sent", t.send(message).status.code)
     [stored] = t.until(lambda: t.messages_of(topic, t.group()))
-    t.see("flag", hex(stored.sys_flag))
+    t.note("flag", hex(stored.sys_flag))
 
 
 @remoting_case("TopicFilterType.MULTI_TAG")
-def a_topic_of_many_tags_marks_its_messages(t: Remoting) -> None:
+def messages_of_a_multi_tag_topic_have_the_multi_tags_flag(t: RemotingContext) -> None:
     """Messages of a topic with filter type MULTI_TAG have the MULTI_TAGS bit in their sysFlag."""
     topic = t.new()
-    t.see("made", t.ask(*topic_request(topic, queues=1, topicFilterType="MULTI_TAG")), 0)
-    t.see("sent", t.send(topic, tag="A||B"), 0)
-    t.see("sent with a flag", t.send(topic, tag="A", sysFlag=0x800), 0)
-    t.see("flags", [hex(each.sys_flag) for each in t.stored(topic, 2).messages])
+    t.note("made", t.request(*topic_request(topic, queues=1, topicFilterType="MULTI_TAG")), 0)
+    t.note("sent", t.send(topic, tag="A||B"), 0)
+    t.note("sent with a flag", t.send(topic, tag="A", sysFlag=0x800), 0)
+    t.note("flags", [hex(each.sys_flag) for each in t.stored(topic, 2).messages])
     for expression in ("A", "B", "A||B"):
-        t.see(f"pulled by {expression}", t.pull(topic, t.group(), expression=expression).found)
+        t.note(f"pulled by {expression}", t.pull(topic, t.group(), expression=expression).found)
 
 
 @remoting_case("MessageExtEncoder.encode", settings=IPV6)
-def hosts_of_ipv6_are_longer(t: Remoting) -> None:
+def messages_with_ipv6_hosts_have_ipv6_flags_and_longer_ids(t: RemotingContext) -> None:
     """Messages with IPv6 hosts have IPv6 bits and longer ids, and are found like all others."""
     topic = t.topic(queues=1)
     [sent] = t.readable(topic, t.send(topic, "hello", keys="k"))
-    t.see("id has", [len(sent.fields["msgId"]), sent.fields["msgId"][:32]])
+    t.note("id has", [len(sent.fields["msgId"]), sent.fields["msgId"][:32]])
     [message] = t.stored(topic).messages
-    t.see("flag", hex(message.sys_flag))
-    t.see("hosts", [message.born_host[0], message.store_host[0]])
-    t.see("viewed", t.view(message.physical_offset).bodies)
+    t.note("flag", hex(message.sys_flag))
+    t.note("hosts", [message.born_host[0], message.store_host[0]])
+    t.note("viewed", t.view(message.physical_offset).bodies)
     t.require(t.until(lambda: t.query(topic, "k").code == 0), "the key was not indexed")
-    t.see("queried", t.query(topic, "k").bodies)
-    t.see("popped", t.pop(topic, t.group()).bodies)
+    t.note("queried", t.query(topic, "k").bodies)
+    t.note("popped", t.pop(topic, t.group()).bodies)
     retry = retry_topic(group := t.group())
     fields = {
         "group": group,
@@ -113,21 +113,23 @@ def hosts_of_ipv6_are_longer(t: Remoting) -> None:
         "originTopic": topic,
         "originMsgId": sent.fields["msgId"],
     }
-    t.see("sent back", t.ask(RequestCode.CONSUMER_SEND_MSG_BACK, {**fields, "delayLevel": 1, "unitMode": False}), 0)
+    t.note(
+        "sent back", t.request(RequestCode.CONSUMER_SEND_MSG_BACK, {**fields, "delayLevel": 1, "unitMode": False}), 0
+    )
     t.require(t.until(lambda: t.max_offset(retry)), "it did not come back")
     [back] = t.stored(retry).messages
-    t.see("back", [hex(back.sys_flag), back.born_host[0], back.store_host[0], back.body])
+    t.note("back", [hex(back.sys_flag), back.born_host[0], back.store_host[0], back.body])
 
 
 @remoting_case("MessageExtEncoder.encode", alone=True)
-def a_flag_may_not_claim_long_hosts(t: Remoting) -> None:
+def a_message_with_a_false_ipv6_flag_is_accepted_but_unreadable(t: RemotingContext) -> None:
     """A message whose sysFlag wrongly claims IPv6 hosts is accepted but cannot be read."""
     topic, other = t.topic(queues=1), t.topic(queues=1)
     for flag in (0x10, 0x20, 0x30):
-        t.see(f"sent {flag:#x}", t.send(topic, f"{flag:#x}", sysFlag=flag).code)
+        t.note(f"sent {flag:#x}", t.send(topic, f"{flag:#x}", sysFlag=flag).code)
         t.wait(1)
-        t.see("end", t.max_offset(topic))
-    t.see("another", t.send(other).code)
+        t.note("end", t.max_offset(topic))
+    t.note("another", t.send(other).code)
     t.wait(3)
-    t.see("end of another", t.max_offset(other))
-    t.see("pulled", t.pull(topic, t.group()).code)
+    t.note("end of another", t.max_offset(other))
+    t.note("pulled", t.pull(topic, t.group()).code)

@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient
 from rocketmq_testkit.remoting.client.messages import split_records
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
+from ...context.remoting import RemotingContext
 from ...helpers.sends import back
 from ...helpers.transactions import COMMIT, transacting
 
@@ -19,40 +19,40 @@ def _born_at(message: ReceivedMessage, ends: dict[str, RemotingClient]) -> str:
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
-def what_is_sent_back_was_born_at_its_producer(t: Remoting) -> None:
+def retry_and_dlq_copies_keep_born_host_and_time(t: RemotingContext) -> None:
     """Copies in the retry topic and the dead letter queue have born host and born time of the original message."""
     topic, group = t.topic(queues=1), t.group()
     ends = {"producer": t.connect(), "consumer": t.connect()}
     [first] = t.readable(topic, t.send(topic, "m", to=ends["producer"]))
     [message] = t.stored(topic).messages
-    t.see("sent", _born_at(message, ends))
+    t.note("sent", _born_at(message, ends))
     back(t, group, first.place, 1, to=ends["consumer"])
     [retry] = t.stored(retry_topic(group), seconds=15).messages
-    t.see("in the retry topic", [_born_at(retry, ends), retry.born_timestamp == message.born_timestamp])
+    t.note("in the retry topic", [_born_at(retry, ends), retry.born_timestamp == message.born_timestamp])
     back(t, group, first.place, -1, to=ends["consumer"])
     [dead] = t.stored(dlq_topic(group), seconds=5).messages
-    t.see("in the dead letter queue", [_born_at(dead, ends), dead.born_timestamp == message.born_timestamp])
+    t.note("in the dead letter queue", [_born_at(dead, ends), dead.born_timestamp == message.born_timestamp])
 
 
 @remoting_case("ScheduleMessageService.messageTimeUp")
-def what_waited_was_born_at_its_producer(t: Remoting) -> None:
+def delayed_timed_and_half_messages_keep_the_born_host(t: RemotingContext) -> None:
     """Delivered delayed and timed messages and committed half messages have the born host of their producer."""
     ends = {"producer": t.connect(), "other": t.connect()}
     for label, properties in (("level", {"DELAY": "1"}), ("timer", {"TIMER_DELAY_MS": "1000"})):
         topic = t.topic(queues=1)
         t.send(topic, label, properties=properties, to=ends["producer"])
         [message] = t.stored(topic, seconds=15).messages
-        t.see(label, _born_at(message, ends))
+        t.note(label, _born_at(message, ends))
     producers = transacting(t)
     sent = producers.half(to=ends["producer"])
-    t.see("half", _born_at(t.view(sent.place).messages[0], ends))
+    t.note("half", _born_at(t.view(sent.place).messages[0], ends))
     producers.end(sent, COMMIT)
     [message] = t.stored(producers.topic, seconds=5).messages
-    t.see("committed", _born_at(message, ends))
+    t.note("committed", _born_at(message, ends))
 
 
 @remoting_case("MessageDecoder.messageProperties2String")
-def stored_properties_end_with_a_separator(t: Remoting) -> None:
+def stored_properties_end_with_a_separator(t: RemotingContext) -> None:
     """Stored properties are name and value pairs, each followed by its separator, including the last one."""
     topic, group = t.topic(queues=1), t.group()
     plain = t.send(topic, "m", tag="A", properties={"color": "red"})
@@ -67,4 +67,4 @@ def stored_properties_end_with_a_separator(t: Remoting) -> None:
         for each in split_records(t.pull(place, t.group()).body):
             record = decode(each)
             text, names = record.properties, sorted(record.property_map())
-            t.see(record.body.decode(), [names, text.count("\x01"), text.count("\x02"), text[-1:] == "\x02"])
+            t.note(record.body.decode(), [names, text.count("\x01"), text.count("\x02"), text[-1:] == "\x02"])

@@ -14,15 +14,15 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
 from ...clients.pending import Pending
-from ...clients.remoting_response import Answer
+from ...clients.remoting_response import Response
 from ...clients.remoting_sends import short_names
-from ...context.grpc import Grpc
-from ...context.remoting import Remoting
+from ...context.grpc import GrpcContext
+from ...context.remoting import RemotingContext
 from ...helpers.consumer import consuming
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
 WITHOUT_SLAVE: Mapping[str, str] = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2", "slaveTimeout": "3000"}
-SHORT: Mapping[str, str] = {
+ONE_THREAD_EACH: Mapping[str, str] = {
     **WITHOUT_SLAVE,
     "brokerFastFailureEnable": "true",
     "sendMessageThreadPoolNums": "1",
@@ -41,14 +41,14 @@ SLOW_DISK: Mapping[str, str] = {
     "waitTimeMillsInSendQueue": "10000",  # otherwise the timeout check finds them first if the client is busy
 }
 """The page cache counts as busy while a message is written. An emulator must be configured with that time."""
-ONE_AT_A_TIME: Mapping[str, str] = {
+ONE_PROXY_THREAD: Mapping[str, str] = {
     "slaveTimeout": "3000",
     "proxy.grpcTransactionThreadPoolNums": "1",
     "proxy.grpcTransactionThreadQueueCapacity": "1",
 }
 """A proxy with one thread for EndTransaction, for which one request may wait."""
 _AT_ONCE = {"WAIT": "false"}
-_UNDER_WAY_SECONDS = 0.2
+STARTED_SECONDS = 0.2
 _PERIOD = re.compile(r"period in queue: \d+ms")
 _SIZE = re.compile(r"size of queue: \d+")
 _LONG = bytes(300_000)
@@ -64,30 +64,30 @@ _ALSO_REFUSED = (
 )
 
 
-def told(answer: Answer) -> Answer:
+def without_waiting_time(response: Response) -> Response:
     """Replace the waiting time in a response's remark, because the timeout check runs some milliseconds late."""
-    return replace(answer, remark=_PERIOD.sub("period in queue: {ms}", answer.remark or "") or answer.remark)
+    return replace(response, remark=_PERIOD.sub("period in queue: {ms}", response.remark or "") or response.remark)
 
 
-def waiting_recall(t: Remoting, topic: str) -> Pending:
+def waiting_recall(t: RemotingContext, topic: str) -> Pending:
     """Start a recall that waits for a slave."""
     timed = t.send(topic, properties={"TIMER_DELAY_MS": "600000", **_AT_ONCE})
     fields = {"producerGroup": "PG", "topic": topic, "recallHandle": timed["recallHandle"]}
     recall = t.start(RequestCode.RECALL_MESSAGE, fields, to=t.connect())
-    t.wait(_UNDER_WAY_SECONDS)
+    t.wait(STARTED_SECONDS)
     return recall
 
 
-def start_send(t: Remoting, topic: str) -> Pending:
+def start_send(t: RemotingContext, topic: str) -> Pending:
     """Start a send that waits only for a thread."""
     fields = t.send_fields(topic, properties=_AT_ONCE)
     sent = t.start(RequestCode.SEND_MESSAGE_V2, short_names(fields), b"waits", to=t.connect())
-    t.wait(_UNDER_WAY_SECONDS)
+    t.wait(STARTED_SECONDS)
     return sent
 
 
-@remoting_case("BrokerFastFailure.cleanExpiredRequestInQueue", settings=SHORT, tidy=True)
-def a_send_waits_for_a_thread(t: Remoting) -> None:
+@remoting_case("BrokerFastFailure.cleanExpiredRequestInQueue", settings=ONE_THREAD_EACH, tidy=True)
+def sends_are_rejected_after_a_queue_timeout_or_if_the_queue_is_full(t: RemotingContext) -> None:
     """A send waiting behind a recall is rejected after 1 s, and one without queue space at once.
 
     Pulls are still served.
@@ -96,20 +96,20 @@ def a_send_waits_for_a_thread(t: Remoting) -> None:
     recall = waiting_recall(t, topic)
     watch = t.stopwatch()
     waits = start_send(t, topic)
-    t.see("no room", t.send(topic, properties=_AT_ONCE), 2)
-    t.see("pulled", t.pull(topic, t.group()), 19)
-    t.see("waited", told(t.arrival(waits)), 2)
-    t.see("for", watch.between(0.9, 1.9))
-    t.see("recalled", t.arrival(recall), 0)
-    t.see("after", watch.between(2.0, 5.0))
-    t.see("sent then", t.send(topic, "then", properties=_AT_ONCE), 0)
-    t.see("stored", t.stored(topic).bodies)
+    t.note("no room", t.send(topic, properties=_AT_ONCE), 2)
+    t.note("pulled", t.pull(topic, t.group()), 19)
+    t.note("waited", without_waiting_time(t.arrival(waits)), 2)
+    t.note("for", watch.between(0.9, 1.9))
+    t.note("recalled", t.arrival(recall), 0)
+    t.note("after", watch.between(2.0, 5.0))
+    t.note("sent then", t.send(topic, "then", properties=_AT_ONCE), 0)
+    t.note("stored", t.stored(topic).bodies)
 
 
 @remoting_case(
     "SendMessageProcessor.rejectRequest, DefaultMessageStore.checkStoreStatus", settings=SLOW_DISK, alone=True
 )
-def sends_are_refused_while_the_log_is_written_to(t: Remoting) -> None:
+def sends_are_refused_while_the_log_is_written_to(t: RemotingContext) -> None:
     """A send is rejected while the log is written: on arrival, when a thread finds it locked, or while it waits.
 
     The remarks differ. The kind of rejection is random, but some of many sends are always rejected on arrival. All
@@ -117,7 +117,7 @@ def sends_are_refused_while_the_log_is_written_to(t: Remoting) -> None:
     """
     topic = t.topic(queues=1)
     connections = [t.connect() for _ in range(_CONNECTIONS)]
-    answers: Counter[tuple[int | None, str]] = Counter()
+    responses: Counter[tuple[int | None, str]] = Counter()
     for _ in range(_ROUNDS_MAX):
         under_way = [
             t.start(RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), _LONG, to=connection)
@@ -125,40 +125,40 @@ def sends_are_refused_while_the_log_is_written_to(t: Remoting) -> None:
             for _ in range(_AT_ONCE_EACH)
         ]
         for each in under_way:
-            answer = told(t.arrival(each))
-            answers[answer.code, _SIZE.sub("size of queue: {n}", answer.remark or "")] += 1
-        if answers.keys() >= {_STORED, _REJECTED}:
+            response = without_waiting_time(t.arrival(each))
+            responses[response.code, _SIZE.sub("size of queue: {n}", response.remark or "")] += 1
+        if responses.keys() >= {_STORED, _REJECTED}:
             break
-    t.require(answers.keys() <= {_STORED, _REJECTED, *_ALSO_REFUSED}, f"one was answered otherwise: {answers}")
-    t.see("answers", sorted(answers.keys() - set(_ALSO_REFUSED)))
-    t.until(lambda: t.max_offset(topic) >= answers[_STORED])
-    t.see("all that were stored are there", t.max_offset(topic) == answers[_STORED])
-    t.see("others are served", t.pull(topic, t.group(), max_messages=1).code)
+    t.require(responses.keys() <= {_STORED, _REJECTED, *_ALSO_REFUSED}, f"one was answered otherwise: {responses}")
+    t.note("answers", sorted(responses.keys() - set(_ALSO_REFUSED)))
+    t.until(lambda: t.max_offset(topic) >= responses[_STORED])
+    t.note("all that were stored are there", t.max_offset(topic) == responses[_STORED])
+    t.note("others are served", t.pull(topic, t.group(), max_messages=1).code)
 
 
-@remoting_case("NettyRemotingAbstract.processRequestCommand", settings=SHORT, tidy=True)
-def an_end_of_a_transaction_waits_for_a_thread(t: Remoting) -> None:
+@remoting_case("NettyRemotingAbstract.processRequestCommand", settings=ONE_THREAD_EACH, tidy=True)
+def a_transaction_end_is_rejected_after_a_queue_timeout(t: RemotingContext) -> None:
     """A transaction end waiting behind a commit is rejected after 1 s. Sends have their own threads."""
     producers = transacting(t)
     first, second, third = (t.arrival(producers.start_half(name)) for name in ("first", "second", "third"))
 
-    def start(half: Answer, value: int) -> Pending:
+    def start(half: Response, value: int) -> Pending:
         ended = t.start(RequestCode.END_TRANSACTION, producers.end_fields(half, value), to=t.connect())
-        t.wait(_UNDER_WAY_SECONDS)
+        t.wait(STARTED_SECONDS)
         return ended
 
     watch = t.stopwatch()
     committed, waits = start(first, COMMIT), start(second, COMMIT)
-    t.see("no room", producers.end(third, ROLLBACK), 2)
-    t.see("sent", t.send(t.topic(queues=1), properties=_AT_ONCE), 0)
-    t.see("waited", told(t.arrival(waits)), 2)
-    t.see("committed", t.arrival(committed), 0)
-    t.see("after", watch.between(2.8, 6.0))
-    t.see("stored", t.stored(producers.topic).bodies)
+    t.note("no room", producers.end(third, ROLLBACK), 2)
+    t.note("sent", t.send(t.topic(queues=1), properties=_AT_ONCE), 0)
+    t.note("waited", without_waiting_time(t.arrival(waits)), 2)
+    t.note("committed", t.arrival(committed), 0)
+    t.note("after", watch.between(2.8, 6.0))
+    t.note("stored", t.stored(producers.topic).bodies)
 
 
 @remoting_case("DefaultMessageStore.waitForPutResult", settings=WITHOUT_SLAVE)
-def what_stores_by_itself_waits_for_a_slave_in_vain(t: Remoting) -> None:
+def a_commit_or_recall_succeeds_if_the_wait_for_a_slave_times_out(t: RemotingContext) -> None:
     """A commit and a recall succeed when their wait for a slave times out.
 
     A rollback stores nothing, and a commit of a message with WAIT=false does not wait either.
@@ -168,31 +168,31 @@ def what_stores_by_itself_waits_for_a_slave_in_vain(t: Remoting) -> None:
     committed, rolled_back = (t.arrival(half) for half in halves)
     at_once = producers.half("at once", properties=_AT_ONCE)
     watch = t.stopwatch()
-    t.see("committed at once", producers.end(at_once, COMMIT), 0)
+    t.note("committed at once", producers.end(at_once, COMMIT), 0)
     ended = t.start(RequestCode.END_TRANSACTION, producers.end_fields(committed, COMMIT), to=t.connect())
-    t.see("rolled back", producers.end(rolled_back, ROLLBACK), 0)
-    t.see("after", watch.between(0, 2))
-    t.see_arrival(ended, watch, 2.9, 8, 0)
+    t.note("rolled back", producers.end(rolled_back, ROLLBACK), 0)
+    t.note("after", watch.between(0, 2))
+    t.note_arrival(ended, watch, 2.9, 8, 0)
     watch = t.stopwatch()
     recall = waiting_recall(t, producers.topic)
-    t.see_arrival(recall, watch, 2.9, 8, 0)
-    t.see("stored", t.stored(producers.topic, 2).bodies)
+    t.note_arrival(recall, watch, 2.9, 8, 0)
+    t.note("stored", t.stored(producers.topic, 2).bodies)
 
 
 @grpc_case("LocalMessageService.endTransactionOneway", settings={"slaveTimeout": "3000"}, alone=True)
-def an_end_through_the_proxy_waits_for_a_slave(t: Grpc) -> None:
+def an_end_transaction_rpc_succeeds_if_the_wait_for_a_slave_times_out(t: GrpcContext) -> None:
     """EndTransaction through the proxy returns OK when the wait for a slave times out."""
     topic, [half] = _halves_of_a_lonely_master(t, 1)
     watch = t.stopwatch()
     end = t.start_end(topic, half)
     t.wait(2.9)
-    t.see("ended", end(), 20000)
-    t.see("after", watch.between(2.8, 8))
-    t.see("stored", t.max_offset(topic))
+    t.note("ended", end(), 20000)
+    t.note("after", watch.between(2.8, 8))
+    t.note("stored", t.max_offset(topic))
 
 
-@grpc_case("GrpcMessagingApplication.endTransaction", settings=ONE_AT_A_TIME, alone=True)
-def an_end_waits_for_a_thread_of_the_proxy(t: Grpc) -> None:
+@grpc_case("GrpcMessagingApplication.endTransaction", settings=ONE_PROXY_THREAD, alone=True)
+def an_end_transaction_rpc_waits_for_a_thread_of_the_proxy(t: GrpcContext) -> None:
     """EndTransaction waits for a thread of the proxy behind one that waits for a slave.
 
     One without queue space never gets a response; other RPCs are served.
@@ -202,22 +202,22 @@ def an_end_waits_for_a_thread_of_the_proxy(t: Grpc) -> None:
     ends = []
     for half in halves[:2]:
         ends.append(t.start_end(topic, half))
-        t.wait(_UNDER_WAY_SECONDS)
-    t.see("no room", t.end_transaction(topic, halves[2], deadline=1.5), "DEADLINE_EXCEEDED")
-    t.see("route", t.route(topic).status, 20000)
+        t.wait(STARTED_SECONDS)
+    t.note("no room", t.end_transaction(topic, halves[2], deadline=1.5), "DEADLINE_EXCEEDED")
+    t.note("route", t.route(topic).status, 20000)
     t.wait(1)
-    t.see("first", ends[0](), 20000)
-    t.see("after", watch.between(2.8, 5.5))
+    t.note("first", ends[0](), 20000)
+    t.note("after", watch.between(2.8, 5.5))
     t.wait(2.8)
-    t.see("second", ends[1](), 20000)
-    t.see("after", watch.between(5.8, 11))
-    t.see("stored", t.max_offset(topic))
+    t.note("second", ends[1](), 20000)
+    t.note("after", watch.between(5.8, 11))
+    t.note("stored", t.max_offset(topic))
 
 
-def _halves_of_a_lonely_master(t: Grpc, count: int) -> tuple[str, list[str]]:
+def _halves_of_a_lonely_master(t: GrpcContext, count: int) -> tuple[str, list[str]]:
     """Store half messages, then configure the broker to wait for a slave. Return the topic and the transaction ids."""
     consumer = consuming(t, kind="TRANSACTION")
     sent = [t.send(consumer.message(f"half {number}", message_type=pb.TRANSACTION)) for number in range(count)]
-    changed = t.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"brokerRole=SYNC_MASTER\ninSyncReplicas=2\n")
+    changed = t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, b"brokerRole=SYNC_MASTER\ninSyncReplicas=2\n")
     t.require(changed.code == 0, f"the broker was to wait for a slave: {changed}")
     return consumer.topic, [each.entries[0].transaction_id for each in sent]

@@ -10,7 +10,7 @@ from rocketmq_testkit.emulator.message.names import revive_topic
 from rocketmq_testkit.emulator.pop.check_point import ACK_TAG, CK_TAG, Ack, CheckPoint
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
+from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, bodies, popping
 
 REVIVE_QUEUE = 3
@@ -46,12 +46,12 @@ class Records:
     def _write(self, body: bytes, tag: str, after_ms: int) -> None:
         t = self._group.t
         deliver = {"TIMER_DELIVER_MS": str(self._pop_time + after_ms)}
-        answer = t.send(revive_topic(t.cluster), body, queue=REVIVE_QUEUE, tag=tag, properties=deliver)
-        t.require(answer.code == 0, f"a record was to be written: {answer}")
+        response = t.send(revive_topic(t.cluster), body, queue=REVIVE_QUEUE, tag=tag, properties=deliver)
+        t.require(response.code == 0, f"a record was to be written: {response}")
 
 
 @remoting_case("PopReviveService.consumeReviveMessage")
-def the_later_of_two_with_one_key_counts(t: Remoting) -> None:
+def a_check_point_replaces_an_earlier_one_with_the_same_key(t: RemotingContext) -> None:
     """A check point replaces an earlier one with the same key.
 
     Offsets that only the earlier one names are not redelivered.
@@ -61,11 +61,11 @@ def the_later_of_two_with_one_key_counts(t: Remoting) -> None:
     records.point(FIRST_MS, [0, 1])
     records.point(FIRST_MS + STEP_MS, [0])
     records.point(FIRST_MS + 2 * STEP_MS, [2])
-    t.see("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.copies(2)))
 
 
 @remoting_case("PopReviveService.consumeReviveMessage")
-def an_acknowledgement_of_one_key_is_of_the_later(t: Remoting) -> None:
+def an_ack_read_after_two_check_points_of_its_key_counts_for_the_later_one(t: RemotingContext) -> None:
     """An ack read after both check points of its key counts for the later one. None of its messages is redelivered."""
     group = popping(t, 3)
     records = Records(group)
@@ -73,11 +73,11 @@ def an_acknowledgement_of_one_key_is_of_the_later(t: Remoting) -> None:
     records.point(FIRST_MS + STEP_MS, [0])
     records.ack(FIRST_MS - EARLY_MS + 2 * STEP_MS, 0, 0)
     records.point(FIRST_MS + 3 * STEP_MS, [2])
-    t.see("came back", bodies(group.copies(1)))
+    t.note("came back", bodies(group.copies(1)))
 
 
 @remoting_case("PopReviveService.consumeReviveMessage")
-def an_acknowledgement_read_before_the_later_is_forgotten(t: Remoting) -> None:
+def an_ack_read_before_the_later_check_point_of_its_key_is_lost(t: RemotingContext) -> None:
     """An ack read before the second check point of its key is lost: the acknowledged message is redelivered."""
     group = popping(t, 3)
     records = Records(group)
@@ -85,4 +85,4 @@ def an_acknowledgement_read_before_the_later_is_forgotten(t: Remoting) -> None:
     records.ack(FIRST_MS - EARLY_MS + STEP_MS, 0, 0)
     records.point(FIRST_MS + 2 * STEP_MS, [0])
     records.point(FIRST_MS + 3 * STEP_MS, [2])
-    t.see("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.copies(2)))

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import remoting_case
-from ...clients.remoting_response import Answer
-from ...context.remoting import Remoting
+from ...clients.remoting_response import Response
+from ...context.remoting import RemotingContext
 from ...deployment.target import Capability
 from ...helpers.pops import PopGroup, bodies, popping
 from .batch_ack import batch_ack, entry
@@ -19,8 +19,8 @@ from .pop_records import RECORDS
 
 NEEDS = frozenset({Capability.ADMIN, Capability.CRASH})
 RESTARTS = frozenset({Capability.ADMIN, Capability.RESTART})
-WRITTEN_ONCE: Mapping[str, str] = {"flushConsumerOffsetInterval": "3600000"}
-WRITTEN_OFTEN: Mapping[str, str] = {"flushConsumerOffsetInterval": "500"}
+OFFSETS_WRITTEN_ONCE: Mapping[str, str] = {"flushConsumerOffsetInterval": "3600000"}
+OFFSETS_WRITTEN_OFTEN: Mapping[str, str] = {"flushConsumerOffsetInterval": "500"}
 BUFFER: Mapping[str, str] = {"enablePopBufferMerge": "true"}
 RECORDS_IN_MEMORY: Mapping[str, str] = {**RECORDS, "enablePopBufferMerge": "true"}
 
@@ -31,35 +31,35 @@ INVISIBLE_MS = 40_000
 LONG_MS = 3_600_000
 
 
-def take_four(group: PopGroup) -> Answer:
+def pop_four(group: PopGroup) -> Response:
     """Pop four messages: ack the first, batch-ack the second, prolong the third, leave the fourth in flight."""
-    answer = group.pop(max_messages=4, invisible_ms=INVISIBLE_MS)
-    popped = group.t.popped(answer)
-    group.t.require(len(popped) == 4, f"four messages were to be popped: {answer}")
+    response = group.pop(max_messages=4, invisible_ms=INVISIBLE_MS)
+    popped = group.t.popped(response)
+    group.t.require(len(popped) == 4, f"four messages were to be popped: {response}")
     (first, one), (second, two), (third, three), _ = popped
     group.ack(one, first.queue_offset)
     batch_ack(group.t, entry(group, two, [second.queue_offset]))
     group.change(three, third.queue_offset, INVISIBLE_MS)
-    return answer
+    return response
 
 
-def see_after_crash(group: PopGroup) -> None:
+def note_after_crash(group: PopGroup) -> None:
     """Crash and restart the broker, then record the messages it returns at once and those it redelivers later."""
     t = group.t
     t.wait(2)  # offsets advance shortly after a pop's response, or in the next second
-    t.see("committed before", group.committed())
+    t.note("committed before", group.committed())
     t.crash()
-    see_what_comes(group)
+    note_deliveries(group)
 
 
-def see_what_comes(group: PopGroup) -> None:
+def note_deliveries(group: PopGroup) -> None:
     """Record the messages that a restarted broker returns at once and those it redelivers later."""
     t = group.t
-    t.see("committed", group.committed())
+    t.note("committed", group.committed())
     popped = group.pop(invisible_ms=LONG_MS, bornTime=0).messages  # for a starting, busy broker
-    t.see("popped at once", bodies([each for each in popped if not each.reconsume_times]))  # copies may exist already
+    t.note("popped at once", bodies([each for each in popped if not each.reconsume_times]))  # copies may exist already
     t.wait(INVISIBLE_MS / 1000 + 12)
-    t.see("came back", sorted(bodies(copies_now(group))))
+    t.note("came back", sorted(bodies(copies_now(group))))
 
 
 def copies_now(group: PopGroup) -> list[ReceivedMessage]:
@@ -67,58 +67,66 @@ def copies_now(group: PopGroup) -> list[ReceivedMessage]:
     return group.copies() if group.copied() else []
 
 
-def see_written(t: Remoting) -> None:
+def note_written(t: RemotingContext) -> None:
     """Pop messages, wait until they have left the buffer, if any, and until offsets are written; then crash."""
     group = popping(t, 6)
-    take_four(group)
+    pop_four(group)
     t.wait(FIRST_WRITE_SECONDS + 4)
-    see_after_crash(group)
+    note_after_crash(group)
 
 
-def see_unwritten(t: Remoting) -> None:
+def note_unwritten(t: RemotingContext) -> None:
     """Pop messages after the last write of offsets, so that the group has no stored offset; then crash."""
     group = popping(t, 6)
     t.wait(FIRST_WRITE_SECONDS)
-    take_four(group)
-    see_after_crash(group)
+    pop_four(group)
+    note_after_crash(group)
 
 
 @remoting_case(
-    "ConsumerOffsetManager.persist, PopReviveService.mergeAndRevive", needs=NEEDS, settings=WRITTEN_OFTEN, tidy=True
+    "ConsumerOffsetManager.persist, PopReviveService.mergeAndRevive",
+    needs=NEEDS,
+    settings=OFFSETS_WRITTEN_OFTEN,
+    tidy=True,
 )
-def what_was_popped_before_the_write_is_not_popped_again(t: Remoting) -> None:
+def messages_popped_before_the_last_offset_write_are_not_popped_again(t: RemotingContext) -> None:
     """After a crash only the messages in flight are redelivered if the group's offset was written before."""
-    see_written(t)
+    note_written(t)
 
 
 @remoting_case(
-    "ConsumerOffsetManager.persist, PopReviveService.mergeAndRevive", needs=NEEDS, settings=WRITTEN_ONCE, tidy=True
+    "ConsumerOffsetManager.persist, PopReviveService.mergeAndRevive",
+    needs=NEEDS,
+    settings=OFFSETS_WRITTEN_ONCE,
+    tidy=True,
 )
-def what_was_popped_after_the_write_is_popped_again(t: Remoting) -> None:
+def messages_popped_after_the_last_offset_write_are_popped_again(t: RemotingContext) -> None:
     """Messages popped after the last offset write are popped again after a crash.
 
     Those in flight are also redelivered.
     """
-    see_unwritten(t)
+    note_unwritten(t)
 
 
-@remoting_case("PopBufferMergeService.scan", needs=NEEDS, settings={**BUFFER, **WRITTEN_OFTEN}, tidy=True)
-def what_has_left_the_buffer_is_kept(t: Remoting) -> None:
+@remoting_case("PopBufferMergeService.scan", needs=NEEDS, settings={**BUFFER, **OFFSETS_WRITTEN_OFTEN}, tidy=True)
+def a_check_point_that_left_the_buffer_survives_a_crash(t: RemotingContext) -> None:
     """A check point that has left the buffer survives a crash, with the acknowledgements made in the buffer."""
-    see_written(t)
+    note_written(t)
 
 
-@remoting_case("PopBufferMergeService.addCk", needs=NEEDS, settings={**BUFFER, **WRITTEN_ONCE}, tidy=True)
-def what_is_in_the_buffer_is_lost(t: Remoting) -> None:
+@remoting_case("PopBufferMergeService.addCk", needs=NEEDS, settings={**BUFFER, **OFFSETS_WRITTEN_ONCE}, tidy=True)
+def buffered_check_points_are_lost_in_a_crash(t: RemotingContext) -> None:
     """Messages buffered at a crash are popped again, acknowledged or not.
 
     Only a changed message is also redelivered.
     """
-    see_unwritten(t)
+    note_unwritten(t)
 
 
-@remoting_case("PopBufferMergeService.commitOffset", needs=NEEDS, settings={**BUFFER, **WRITTEN_OFTEN}, tidy=True)
-def what_is_acknowledged_in_the_buffer_is_over(t: Remoting) -> None:
+@remoting_case(
+    "PopBufferMergeService.commitOffset", needs=NEEDS, settings={**BUFFER, **OFFSETS_WRITTEN_OFTEN}, tidy=True
+)
+def an_offset_advanced_by_buffered_acks_survives_a_crash(t: RemotingContext) -> None:
     """Messages all acknowledged in the buffer are not popped again after a crash; the messages after them are."""
     group = popping(t, 6)
     t.wait(FIRST_WRITE_SECONDS)
@@ -127,64 +135,68 @@ def what_is_acknowledged_in_the_buffer_is_over(t: Remoting) -> None:
     group.ack_all(group.pop(max_messages=1, invisible_ms=INVISIBLE_MS))
     group.reaches(2)
     t.wait(2)
-    see_after_crash(group)
+    note_after_crash(group)
 
 
-@remoting_case("PopConsumerService.popAsync", needs=NEEDS, settings={**RECORDS, **WRITTEN_OFTEN}, tidy=True)
-def records_of_before_the_write_are_kept(t: Remoting) -> None:
+@remoting_case("PopConsumerService.popAsync", needs=NEEDS, settings={**RECORDS, **OFFSETS_WRITTEN_OFTEN}, tidy=True)
+def kv_records_before_the_last_offset_write_survive_a_crash(t: RemotingContext) -> None:
     """With KV records the last read is popped again after a crash, and the messages in flight are also redelivered."""
-    see_written(t)
+    note_written(t)
 
 
-@remoting_case("PopConsumerRocksdbStore.writeRecords", needs=NEEDS, settings={**RECORDS, **WRITTEN_ONCE}, tidy=True)
-def records_of_after_the_write_are_kept(t: Remoting) -> None:
+@remoting_case(
+    "PopConsumerRocksdbStore.writeRecords", needs=NEEDS, settings={**RECORDS, **OFFSETS_WRITTEN_ONCE}, tidy=True
+)
+def kv_records_after_the_last_offset_write_survive_a_crash(t: RemotingContext) -> None:
     """KV records are on disk at once. After a crash, messages in flight are redelivered and also popped again."""
-    see_unwritten(t)
+    note_unwritten(t)
 
 
-@remoting_case("PopConsumerCache.run", needs=NEEDS, settings={**RECORDS_IN_MEMORY, **WRITTEN_OFTEN}, tidy=True)
-def records_that_have_left_the_memory_are_kept(t: Remoting) -> None:
+@remoting_case("PopConsumerCache.run", needs=NEEDS, settings={**RECORDS_IN_MEMORY, **OFFSETS_WRITTEN_OFTEN}, tidy=True)
+def kv_records_that_left_the_cache_survive_a_crash(t: RemotingContext) -> None:
     """KV records that have left the memory cache are on disk, and messages in flight are redelivered after a crash."""
-    see_written(t)
+    note_written(t)
 
 
-@remoting_case("PopConsumerCache.writeRecords", needs=NEEDS, settings={**RECORDS_IN_MEMORY, **WRITTEN_ONCE}, tidy=True)
-def records_in_memory_are_lost(t: Remoting) -> None:
+@remoting_case(
+    "PopConsumerCache.writeRecords", needs=NEEDS, settings={**RECORDS_IN_MEMORY, **OFFSETS_WRITTEN_ONCE}, tidy=True
+)
+def kv_records_in_the_cache_are_lost_in_a_crash(t: RemotingContext) -> None:
     """KV records in memory are lost in a crash: their messages are popped again.
 
     Only a changed message is redelivered.
     """
-    see_unwritten(t)
+    note_unwritten(t)
 
 
-@remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings=WRITTEN_OFTEN, tidy=True)
-def a_batch_in_order_blocks_after_a_crash(t: Remoting) -> None:
+@remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings=OFFSETS_WRITTEN_OFTEN, tidy=True)
+def an_ordered_batch_blocks_its_queue_after_a_crash(t: RemotingContext) -> None:
     """An ordered batch in flight for 20 s is still in flight after a crash. Acknowledging it unblocks its queue."""
-    see_order(t)
+    note_order(t)
 
 
-@remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings={**RECORDS, **WRITTEN_OFTEN}, tidy=True)
-def a_batch_in_order_blocks_where_pops_write_records(t: Remoting) -> None:
+@remoting_case("ConsumerOrderInfoManager.load", needs=NEEDS, settings={**RECORDS, **OFFSETS_WRITTEN_OFTEN}, tidy=True)
+def with_kv_records_an_ordered_batch_blocks_its_queue_after_a_crash(t: RemotingContext) -> None:
     """With KV records, too, an ordered batch is in flight after a crash. Acknowledging it unblocks its queue."""
-    see_order(t)
+    note_order(t)
 
 
-def see_order(t: Remoting) -> None:
+def note_order(t: RemotingContext) -> None:
     """Pop three messages in order, acknowledge the first, and crash the broker."""
     group = popping(t, 5)
     one, two, three = group.handles_in_order(3, invisible_ms=120_000, attempt_id="first")
-    t.see("acknowledged before", group.ack(one, 0))
+    t.note("acknowledged before", group.ack(one, 0))
     t.wait(22)  # ordered batches are written every 10 s
     t.crash()
-    t.see("committed", group.committed())
-    t.see("another attempt", group.pop_in_order(attempt_id="second").bodies)
-    t.see("by old handles", [group.ack(handle, offset).code for handle, offset in ((two, 1), (three, 2))])
-    t.see("committed by old handles", group.reaches(3))
-    t.see("the next", group.pop_in_order(invisible_ms=120_000, attempt_id="third"))
+    t.note("committed", group.committed())
+    t.note("another attempt", group.pop_in_order(attempt_id="second").bodies)
+    t.note("by old handles", [group.ack(handle, offset).code for handle, offset in ((two, 1), (three, 2))])
+    t.note("committed by old handles", group.reaches(3))
+    t.note("the next", group.pop_in_order(invisible_ms=120_000, attempt_id="third"))
 
 
-@remoting_case("PopReviveService.consumeReviveMessage", needs=NEEDS, settings=WRITTEN_ONCE, tidy=True)
-def what_came_back_after_the_write_comes_back_twice(t: Remoting) -> None:
+@remoting_case("PopReviveService.consumeReviveMessage", needs=NEEDS, settings=OFFSETS_WRITTEN_ONCE, tidy=True)
+def messages_revived_after_the_last_offset_write_are_redelivered_twice(t: RemotingContext) -> None:
     """The revive log's position is a group offset.
 
     Messages revived after its last write are redelivered again after a crash.
@@ -193,40 +205,42 @@ def what_came_back_after_the_write_comes_back_twice(t: Remoting) -> None:
     one, _ = group.handles(invisible_ms=12_000)
     group.ack(one, 0)
     t.until(group.copied, 40)
-    t.see("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.copies()))
     t.crash()
     t.until(lambda: group.copied() > 1, 60)
-    t.see("after the crash", [[each.body.decode(), each.reconsume_times] for each in group.copies(2)])
+    t.note("after the crash", [[each.body.decode(), each.reconsume_times] for each in group.copies(2)])
     t.wait(10)
-    t.see("copies at last", t.max_offset(group.retry_topic))
+    t.note("copies at last", t.max_offset(group.retry_topic))
 
 
-@remoting_case("PopBufferMergeService.shutdown", needs=RESTARTS, settings={**BUFFER, **WRITTEN_ONCE}, tidy=True)
-def a_stop_in_order_writes_the_buffer(t: Remoting) -> None:
+@remoting_case("PopBufferMergeService.shutdown", needs=RESTARTS, settings={**BUFFER, **OFFSETS_WRITTEN_ONCE}, tidy=True)
+def a_graceful_stop_stores_buffered_check_points(t: RemotingContext) -> None:
     """A graceful stop stores the buffer: messages in flight are redelivered, and none is popped again."""
-    see_stopped(t)
+    note_stopped(t)
 
 
-@remoting_case("PopConsumerCache.shutdown", needs=RESTARTS, settings={**RECORDS_IN_MEMORY, **WRITTEN_ONCE}, tidy=True)
-def a_stop_in_order_and_records_in_memory(t: Remoting) -> None:
+@remoting_case(
+    "PopConsumerCache.shutdown", needs=RESTARTS, settings={**RECORDS_IN_MEMORY, **OFFSETS_WRITTEN_ONCE}, tidy=True
+)
+def a_graceful_stop_loses_kv_records_in_the_cache(t: RemotingContext) -> None:
     """A graceful stop loses KV records in memory, as a crash does.
 
     Only a changed message is redelivered, the rest is popped.
     """
-    see_stopped(t)
+    note_stopped(t)
 
 
-@remoting_case("BrokerController.shutdown", needs=RESTARTS, settings=WRITTEN_ONCE, tidy=True)
-def a_stop_in_order_writes_the_offsets(t: Remoting) -> None:
+@remoting_case("BrokerController.shutdown", needs=RESTARTS, settings=OFFSETS_WRITTEN_ONCE, tidy=True)
+def a_graceful_stop_writes_the_offsets(t: RemotingContext) -> None:
     """A graceful stop writes the offsets: messages in flight are redelivered, and none is popped again."""
-    see_stopped(t)
+    note_stopped(t)
 
 
-def see_stopped(t: Remoting) -> None:
+def note_stopped(t: RemotingContext) -> None:
     """Pop messages shortly before the broker is stopped gracefully."""
     group = popping(t, 6)
-    take_four(group)
+    pop_four(group)
     t.wait(2)
-    t.see("committed before", group.committed())
+    t.note("committed before", group.committed())
     t.restart()
-    see_what_comes(group)
+    note_deliveries(group)

@@ -3,99 +3,99 @@
 from collections.abc import Mapping
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
+from ...context.remoting import RemotingContext
 from ...helpers.pops import bodies, popping
 from .notification import waiting as waiting_notification
-from .pop_retry import SECOND_FORM
+from .pop_retry import ONLY_V2
 
 IN_FLIGHT: Mapping[str, str] = {"enablePopMessageThreshold": "true", "popInflightMessageThreshold": "3"}
 FEW_WAIT: Mapping[str, str] = {"maxPopPollingSize": "2"}
 
 
 @remoting_case("PopInflightMessageCounter.getGroupPopInFlightMessageNum", settings=IN_FLIGHT)
-def messages_in_flight_are_counted_by_queue_and_group(t: Remoting) -> None:
+def messages_in_flight_are_counted_by_queue_and_group(t: RemotingContext) -> None:
     """Too many messages in flight in one queue of a group block neither other queues nor other groups."""
     group = popping(t, queues=2)
     group.fill(6)
     group.fill(1, queue=1)
     group.pop(queue=0, max_messages=4)
-    t.see("the same queue", group.pop(queue=0), 210)
+    t.note("the same queue", group.pop(queue=0), 210)
     popped = group.pop(bornTime=0).messages  # accepted even if a busy broker handles it late
-    t.see("all queues", [[each.queue_id, each.body.decode()] for each in popped])
-    t.see("another group", len(group.among(t.group()).pop(queue=0).messages))
+    t.note("all queues", [[each.queue_id, each.body.decode()] for each in popped])
+    t.note("another group", len(group.with_group(t.group()).pop(queue=0).messages))
 
 
 @remoting_case("PopInflightMessageCounter.decrementInFlightMessageNum", settings=IN_FLIGHT)
-def what_comes_back_is_in_flight_no_more(t: Remoting) -> None:
+def redelivered_messages_no_longer_count_as_in_flight(t: RemotingContext) -> None:
     """A blocked queue returns messages again after its messages in flight were redelivered."""
     group = popping(t, 6)
     group.pop(max_messages=4, invisible_ms=1000)
-    t.see("stopped", group.pop(), 210)
-    t.see("came back", bodies(group.copies(4)))
-    t.see("popped", sorted(group.pop().bodies))
+    t.note("stopped", group.pop(), 210)
+    t.note("came back", bodies(group.copies(4)))
+    t.note("popped", sorted(group.pop().bodies))
 
 
 @remoting_case("PopInflightMessageCounter.decrementInFlightMessageNum", settings=IN_FLIGHT)
-def a_change_stays_in_flight(t: Remoting) -> None:
+def a_message_with_a_changed_invisible_duration_stays_in_flight(t: RemotingContext) -> None:
     """A message whose invisible duration is changed stays in flight, and its acknowledgement is counted."""
     group = popping(t, 6)
     handles = group.handles(max_messages=4)
     changed = group.change(handles[0], 0, 30_000)
-    t.see("stopped", group.pop(), 210)
+    t.note("stopped", group.pop(), 210)
     fields = handles[0].split(" ")
     newer = " ".join(["0", changed["popTime"], changed["invisibleTime"], changed["reviveQid"], *fields[4:]])
     group.ack(newer, 0)
-    t.see("acknowledged", group.pop(max_messages=1).bodies)
+    t.note("acknowledged", group.pop(max_messages=1).bodies)
     group.ack(handles[1], 1)
-    t.see("two", group.pop(max_messages=1).bodies)
+    t.note("two", group.pop(max_messages=1).bodies)
 
 
 @remoting_case("PopMessageProcessor.processRequest", settings=IN_FLIGHT)
-def a_waiting_pop_goes_on_with_an_acknowledgement(t: Remoting) -> None:
+def an_ack_wakes_a_pop_held_by_the_in_flight_threshold(t: RemotingContext) -> None:
     """A pop held because of too many messages in flight returns as soon as enough of them are acknowledged."""
     group = popping(t, 6)
     handles = group.handles(max_messages=4)
     waiting = group.waiting(max_messages=1)
-    t.see("waits", waiting.arrived())
+    t.note("waits", waiting.arrived())
     group.ack(handles[0], 0)
-    t.see("popped", t.arrival(waiting, 3).bodies)
+    t.note("popped", t.arrival(waiting, 3).bodies)
 
 
 @remoting_case("PopInflightMessageCounter.clearInFlightMessageNum", settings=IN_FLIGHT)
-def an_ordered_pop_forgets_what_is_in_flight(t: Remoting) -> None:
+def an_ordered_pop_resets_the_in_flight_count(t: RemotingContext) -> None:
     """An ordered pop of an unblocked queue restarts the count of messages in flight."""
     group = popping(t, 9)
     group.pop(max_messages=4)
-    t.see("stopped", group.pop(max_messages=1).bodies)
-    t.see("in order", group.pop_in_order(1).bodies)
-    t.see("then", group.pop(max_messages=1).bodies)
+    t.note("stopped", group.pop(max_messages=1).bodies)
+    t.note("in order", group.pop_in_order(1).bodies)
+    t.note("then", group.pop(max_messages=1).bodies)
 
 
 @remoting_case("PopLongPollingService.polling", settings=FEW_WAIT, alone=True)
-def a_broker_holds_so_many_pops(t: Remoting) -> None:
+def pops_beyond_max_pop_polling_size_are_refused(t: RemotingContext) -> None:
     """When the broker holds more than maxPopPollingSize pops in total, further ones return POLLING_FULL at once."""
     groups = [popping(t) for _ in range(4)]
     pending = [group.waiting(poll_ms=20_000) for group in groups]
     t.wait(2)
-    t.see("at once", [None if (answer := each.arrived()) is None else answer.code for each in pending])
+    t.note("at once", [None if (response := each.arrived()) is None else response.code for each in pending])
     told = waiting_notification(popping(t), poll_ms=20_000)
     t.wait(1)
-    t.see("a notification at once", told.arrived())
+    t.note("a notification at once", told.arrived())
     groups[0].fill()
-    t.see("woken", t.until(pending[0].arrived), 0)
+    t.note("woken", t.until(pending[0].arrived), 0)
     more = popping(t).waiting(poll_ms=20_000)
     t.wait(1)
-    t.see("one more", more.arrived())
+    t.note("one more", more.arrived())
 
 
-@remoting_case("PopMessageProcessor.processRequest", settings=SECOND_FORM)
-def copies_of_the_first_form_may_be_left(t: Remoting) -> None:
+@remoting_case("PopMessageProcessor.processRequest", settings=ONLY_V2)
+def v1_retry_topics_are_not_read_if_their_retrieval_is_disabled(t: RemotingContext) -> None:
     """Without retrieveMessageFromPopRetryTopicV1 a broker with enableRetryTopicV2 does not read V1 retry topics."""
     group = popping(t, 1)
     t.topic(queues=1, name=group.retry_topic)
     t.sent(group.retry_topic)
     group.pop(invisible_ms=0)
-    t.see("came back", bodies(group.copies(v2=True)))
+    t.note("came back", bodies(group.copies(v2=True)))
     pops = [group.pop(max_messages=1) for _ in range(12)]
     found = [(each["startOffsetInfo"], each.bodies) for each in pops if each.messages]
-    t.see("popped", found)
+    t.note("popped", found)

@@ -3,8 +3,8 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Answer
-from ...context.remoting import Remoting
+from ...clients.remoting_response import Response
+from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, popping
 
 LONG_MS = 3_600_000
@@ -12,28 +12,28 @@ WRITTEN_SECONDS = 21
 """Seconds after which the file was written at least once, even on a busy broker."""
 
 
-def _out(t: Remoting, queue: int) -> PopGroup:
+def with_batch_in_flight(t: RemotingContext, queue: int) -> PopGroup:
     """Create a group with both messages of one queue in flight in order for an hour. The topic has two queues."""
     group = popping(t, 2, queues=2)
     t.require(len(group.pop_in_order(queue=queue, invisible_ms=LONG_MS).messages) == 2, "a batch was to be popped")
     return group
 
 
-def _see_popped(t: Remoting, label: str, group: PopGroup, queue: int) -> None:
-    answer: Answer = group.pop_in_order(queue=queue, invisible_ms=LONG_MS)
-    t.see(label, [answer.bodies, answer.fields.get("orderCountInfo")])
+def note_pop(t: RemotingContext, label: str, group: PopGroup, queue: int) -> None:
+    response: Response = group.pop_in_order(queue=queue, invisible_ms=LONG_MS)
+    t.note(label, [response.bodies, response.fields.get("orderCountInfo")])
 
 
 @remoting_case("ConsumerOrderInfoManager.autoClean")
-def a_batch_is_kept(t: Remoting) -> None:
+def a_batch_of_an_unchanged_topic_and_group_stays_in_flight(t: RemotingContext) -> None:
     """A batch of an unchanged group and topic is still in flight after the file was written."""
-    group = _out(t, 1)
+    group = with_batch_in_flight(t, 1)
     t.wait(WRITTEN_SECONDS)
-    _see_popped(t, "popped", group, 1)
+    note_pop(t, "popped", group, 1)
 
 
 @remoting_case("ConsumerOrderInfoManager.autoClean, ClientManageProcessor.unregisterClient")
-def a_consumer_that_leaves_keeps_its_batch(t: Remoting) -> None:
+def a_batch_stays_in_flight_when_its_consumer_unregisters(t: RemotingContext) -> None:
     """A batch stays in flight, also for other consumers, when its consumer unregisters and disconnects."""
     group, client, connection = popping(t, 2, queues=2), t.new("client"), t.connect()
     t.heartbeat(client, groups={group.name: {group.topic: "*"}}, to=connection)
@@ -41,44 +41,46 @@ def a_consumer_that_leaves_keeps_its_batch(t: Remoting) -> None:
         len(group.pop_in_order(queue=1, invisible_ms=LONG_MS, to=connection).messages) == 2, "no batch was popped"
     )
     who = {"clientID": client, "consumerGroup": group.name}
-    t.see("left", t.ask(RequestCode.UNREGISTER_CLIENT, who, to=connection), 0)
+    t.note("left", t.request(RequestCode.UNREGISTER_CLIENT, who, to=connection), 0)
     t.disconnect(connection)
-    _see_popped(t, "popped at once", group, 1)
+    note_pop(t, "popped at once", group, 1)
     t.wait(WRITTEN_SECONDS)
-    _see_popped(t, "popped", group, 1)
+    note_pop(t, "popped", group, 1)
 
 
 @remoting_case("ConsumerOrderInfoManager.autoClean")
-def a_deleted_group_has_no_batch(t: Remoting) -> None:
+def a_recreated_group_has_no_batch_in_flight(t: RemotingContext) -> None:
     """A group that is deleted and created again has no batch in flight.
 
     Its messages are delivered as if for the first time.
     """
-    group = _out(t, 1)
-    t.see("deleted", t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": False}), 0)
+    group = with_batch_in_flight(t, 1)
+    t.note(
+        "deleted", t.request(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": False}), 0
+    )
     t.wait(WRITTEN_SECONDS)
     t.group(name=group.name)
-    _see_popped(t, "popped", group, 1)
+    note_pop(t, "popped", group, 1)
 
 
 @remoting_case("ConsumerOrderInfoManager.autoClean")
-def a_queue_that_was_taken_away_has_no_batch(t: Remoting) -> None:
+def a_queue_removed_and_added_again_has_no_batch_in_flight(t: RemotingContext) -> None:
     """A queue that was removed and added again has no batch in flight; another queue keeps its batch."""
-    group = _out(t, 1)
+    group = with_batch_in_flight(t, 1)
     t.require(len(group.pop_in_order(queue=0, invisible_ms=LONG_MS).messages) == 2, "a batch was to be popped")
     t.topic(name=group.topic, queues=1)
     t.wait(WRITTEN_SECONDS)
     t.topic(name=group.topic, queues=2)
-    _see_popped(t, "the queue that was away", group, 1)
-    _see_popped(t, "the other", group, 0)
+    note_pop(t, "the queue that was away", group, 1)
+    note_pop(t, "the other", group, 0)
 
 
 @remoting_case("ConsumerOrderInfoManager.autoClean")
-def a_deleted_topic_has_no_batch(t: Remoting) -> None:
+def a_recreated_topic_has_no_batch_in_flight(t: RemotingContext) -> None:
     """A topic that is deleted and created again under the same name has no batch in flight."""
-    group = _out(t, 1)
-    t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic}), 0)
+    group = with_batch_in_flight(t, 1)
+    t.note("deleted", t.request(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic}), 0)
     t.wait(WRITTEN_SECONDS)
     t.topic(name=group.topic, queues=2)
     group.fill(1, queue=1)
-    _see_popped(t, "popped", group, 1)
+    note_pop(t, "popped", group, 1)

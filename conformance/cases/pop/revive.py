@@ -7,9 +7,9 @@ from rocketmq_testkit.emulator.pop.check_point import CK_TAG, CheckPoint
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Answer
+from ...clients.remoting_response import Response
 from ...clients.remoting_sends import compressed
-from ...context.remoting import Remoting
+from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, bodies, popping
 
 ONE_QUEUE: Mapping[str, str] = {"reviveQueueNum": "1", "timerPrecisionMs": "100"}
@@ -18,9 +18,9 @@ HOUR_MS = 3_600_000
 LATEST_MS = 2**63 - 1
 
 
-def pop_when_there(group: PopGroup) -> Answer:
+def pop_until_found(group: PopGroup) -> Response:
     """Pop with an invisible duration of 0, repeated until a message is found."""
-    found = group.t.until(lambda: answer if (answer := group.pop(invisible_ms=0)).messages else None)
+    found = group.t.until(lambda: response if (response := group.pop(invisible_ms=0)).messages else None)
     group.t.require(found, f"{group.topic} stayed empty")
     assert found is not None
     return found
@@ -32,23 +32,23 @@ def write_check_point(group: PopGroup, offset: int, queue: int, invisible_ms: in
     now = t.now_ms()
     point = CheckPoint(group.topic, group.name, 0, offset, now, invisible_ms, t.broker_name, [0])
     deliver = {"TIMER_DELIVER_MS": str(now + readable_ms)}
-    answer = t.send(revive_topic(t.cluster), point.to_json(), queue=queue, tag=CK_TAG, properties=deliver)
-    t.require(answer.code == 0, f"a check point was to be written: {answer}")
+    response = t.send(revive_topic(t.cluster), point.to_json(), queue=queue, tag=CK_TAG, properties=deliver)
+    t.require(response.code == 0, f"a check point was to be written: {response}")
 
 
 @remoting_case("PopReviveService.mergeAndRevive", alone=True)
-def a_message_comes_back_after_its_time(t: Remoting) -> None:
+def an_unacknowledged_message_is_redelivered_after_its_invisible_duration(t: RemotingContext) -> None:
     """An unacknowledged message appears in the retry topic 2 s or slightly more after its invisible duration."""
     group = popping(t, 1)
     watch = t.stopwatch()
     group.pop(invisible_ms=2000)
-    t.see("copy", group.copies())
-    t.see("after", watch.between(3.9, 10))
-    t.see("popped", group.pop(), 0)
+    t.note("copy", group.copies())
+    t.note("after", watch.between(3.9, 10))
+    t.note("popped", group.pop(), 0)
 
 
 @remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
-def a_later_check_point_of_its_queue_delays_it(t: Remoting) -> None:
+def a_later_check_point_in_the_revive_queue_delays_redelivery(t: RemotingContext) -> None:
     """A revive queue's clock is the newest time read; a check point waits until 3 s before it, here 4.2 s late.
 
     An acknowledgement counts until then.
@@ -58,50 +58,50 @@ def a_later_check_point_of_its_queue_delays_it(t: Remoting) -> None:
     [_, acknowledged] = group.handles(max_messages=2, invisible_ms=4000)
     group.pop(invisible_ms=6200)
     t.wait(7)
-    t.see("copies 3 s after the end", group.copied())
+    t.note("copies 3 s after the end", group.copied())
     group.ack(acknowledged, 1)
-    t.see("copies", bodies(group.copies(2)))
-    t.see("after", watch.between(8.1, 10))
+    t.note("copies", bodies(group.copies(2)))
+    t.note("after", watch.between(8.1, 10))
 
 
 @remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
-def a_check_point_2_s_behind_brings_it_back(t: Remoting) -> None:
+def a_check_point_is_revived_when_its_queue_reads_a_time_2_s_past_its_end(t: RemotingContext) -> None:
     """A delayed check point is revived as soon as its queue reads a time more than 2 s after its end."""
     group = popping(t, 3)
     watch = t.stopwatch()
     for invisible_ms in (4000, 6200, 7400):
         group.pop(max_messages=1, invisible_ms=invisible_ms)
-    t.see("first", bodies(group.copies(1)))
-    t.see("first after", watch.between(6.3, 8.3))
-    t.see("others", bodies(group.copies(3)))
-    t.see("others after", watch.between(9.3, 11))
+    t.note("first", bodies(group.copies(1)))
+    t.note("first after", watch.between(6.3, 8.3))
+    t.note("others", bodies(group.copies(3)))
+    t.note("others after", watch.between(9.3, 11))
 
 
 @remoting_case("PopReviveService.consumeReviveMessage", settings=ONE_QUEUE, alone=True)
-def an_acknowledgement_delays_the_rest(t: Remoting) -> None:
+def an_ack_delays_redelivery_of_the_other_messages_of_the_pop(t: RemotingContext) -> None:
     """A message popped with an acknowledged one is redelivered 3 s after its end, because the ack is 1 s newer."""
     group = popping(t, 2)
     watch = t.stopwatch()
     one, _ = group.handles(invisible_ms=4000)
     group.ack(one, 0)
-    t.see("copies", bodies(group.copies()))
-    t.see("after", watch.between(6.9, 8.5))
+    t.note("copies", bodies(group.copies()))
+    t.note("after", watch.between(6.9, 8.5))
 
 
 @remoting_case("PopReviveService.mergeAndRevive", alone=True)
-def an_undecided_check_point_holds_its_queue_back(t: Remoting) -> None:
+def an_unexpired_check_point_blocks_its_revive_queue(t: RemotingContext) -> None:
     """Check points after one with an hour's duration wait for it; those of other revive queues do not."""
     group = popping(t, 3)
     write_check_point(group, 0, 0, HOUR_MS, 500)
     write_check_point(group, 1, 0, 4000, 3000)
     write_check_point(group, 2, 1, 4000, 3000)
-    t.see("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.copies()))
     t.wait(8)
-    t.see("8 s later", bodies(group.copies()))
+    t.note("8 s later", bodies(group.copies()))
 
 
 @remoting_case("PopReviveService.mergeAndRevive", settings=ONE_QUEUE, alone=True)
-def an_end_too_late_for_a_number_holds_its_queue_back(t: Remoting) -> None:
+def an_overflowing_check_point_is_never_revived_and_blocks_its_revive_queue(t: RemotingContext) -> None:
     """A check point whose end overflows 64 bits is never revived.
 
     It blocks those after it, once its queue has a time.
@@ -109,11 +109,11 @@ def an_end_too_late_for_a_number_holds_its_queue_back(t: Remoting) -> None:
     group = popping(t, 3)
     for offset, invisible_ms in enumerate((3000, LATEST_MS, 3000)):
         write_check_point(group, offset, 0, invisible_ms, 500 + 200 * offset)
-    t.see("came back in half a minute", bodies(group.copies(3)))
+    t.note("came back in half a minute", bodies(group.copies(3)))
 
 
 @remoting_case("PopReviveService.reviveRetry")
-def a_copy_keeps_what_was_sent(t: Remoting) -> None:
+def a_redelivered_message_keeps_body_flag_tags_keys_and_properties(t: RemotingContext) -> None:
     """The copy keeps body, flag, tags, keys, properties and born time.
 
     It counts the redelivery and has the first pop time.
@@ -121,158 +121,160 @@ def a_copy_keeps_what_was_sent(t: Remoting) -> None:
     group = popping(t)
     properties = {"colour": "blue", "WAIT": "true"}
     group.send("body", tag="A", keys="k1 k2", properties=properties, flag=7)
-    answer = pop_when_there(group)
-    original = answer.messages[0]
+    response = pop_until_found(group)
+    original = response.messages[0]
     [copy] = group.copies()
-    t.see("copy", copy)
-    t.see("born at the same time", copy.born_timestamp == original.born_timestamp)
-    t.see("born on the broker", copy.born_host == copy.store_host)
-    t.see("first pop time is the pop time", copy.properties["1ST_POP_TIME"] == answer["popTime"])
+    t.note("copy", copy)
+    t.note("born at the same time", copy.born_timestamp == original.born_timestamp)
+    t.note("born on the broker", copy.born_host == copy.store_host)
+    t.note("first pop time is the pop time", copy.properties["1ST_POP_TIME"] == response["popTime"])
 
 
 @remoting_case("PopReviveService.reviveRetry")
-def a_compressed_message_comes_back_compressed(t: Remoting) -> None:
+def a_compressed_message_is_redelivered_compressed(t: RemotingContext) -> None:
     """The copy of a compressed message keeps its system flag and its compressed body."""
     group = popping(t)
     group.send(compressed(b"hello " * 20), sysFlag=1)
     t.until(lambda: t.max_offset(group.topic) == 1)
     group.pop(invisible_ms=0)
-    t.see("copy", group.copies())
-    t.see("popped", group.pop(), 0)
+    t.note("copy", group.copies())
+    t.note("popped", group.pop(), 0)
 
 
 @remoting_case("PopReviveService.addRetryTopicIfNotExist")
-def the_retry_topic_is_made_at_the_first_copy(t: Remoting) -> None:
+def the_retry_topic_is_created_at_the_first_redelivery(t: RemotingContext) -> None:
     """The retry topic is created with the first copy: one queue, readable and writable, group offset 0."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
-    t.see("while it is out", t.config_of(group.retry_topic), 17)
+    t.note("while it is out", t.config_of(group.retry_topic), 17)
     group.copies()
-    t.see("afterwards", t.config_of(group.retry_topic).json)
-    t.see("the group's offset", group.retry.committed(setZeroIfNotFound=False), 0)
+    t.note("afterwards", t.config_of(group.retry_topic).json)
+    t.note("the group's offset", group.retry.committed(setZeroIfNotFound=False), 0)
 
 
 @remoting_case("PopReviveService.reviveMsgFromCk")
-def a_batch_comes_back_in_order(t: Remoting) -> None:
+def messages_of_one_pop_are_redelivered_in_offset_order(t: RemotingContext) -> None:
     """The messages of one pop are redelivered in the order of their offsets."""
     group = popping(t, 5)
     group.pop(invisible_ms=0)
-    t.see("copies", bodies(group.copies(5)))
+    t.note("copies", bodies(group.copies(5)))
 
 
 @remoting_case("PopReviveService.reviveRetry")
-def all_queues_come_back_through_one(t: Remoting) -> None:
+def messages_of_all_queues_are_redelivered_through_retry_queue_0(t: RemotingContext) -> None:
     """Messages of every queue are redelivered through queue 0 of the retry topic, in check point order."""
     group = popping(t, queues=4)
     for queue in range(4):
         group.fill(queue=queue, tag=f"Q{queue}")
     order = [message.tag for message in group.pop(invisible_ms=0).messages]
     found = group.copies(4)
-    t.see("queues", [message.queue_id for message in found])
-    t.see("in the order of the pop", [message.tag for message in found] == order)
+    t.note("queues", [message.queue_id for message in found])
+    t.note("in the order of the pop", [message.tag for message in found] == order)
 
 
 @remoting_case("PopReviveService.reviveRetry")
-def every_redelivery_counts(t: Remoting) -> None:
+def every_redelivery_increments_the_reconsume_times(t: RemotingContext) -> None:
     """A message popped repeatedly returns to the retry topic each time with its reconsume times increased by one."""
     group = popping(t, 1)
     first = group.pop(invisible_ms=0)["popTime"]
     for round_ in range(1, 4):
         found = group.copies(round_)
-        t.see("copies", [[each.queue_offset, each.reconsume_times] for each in found])
-        t.see("first pop time stays", {each.properties["1ST_POP_TIME"] for each in found} == {first})
+        t.note("copies", [[each.queue_offset, each.reconsume_times] for each in found])
+        t.note("first pop time stays", {each.properties["1ST_POP_TIME"] for each in found} == {first})
         if round_ < 3:
-            answer = group.pop(invisible_ms=0)
-            t.see("start", answer["startOffsetInfo"])
-            t.see("popped", answer.messages[0])
+            response = group.pop(invisible_ms=0)
+            t.note("start", response["startOffsetInfo"])
+            t.note("popped", response.messages[0])
 
 
 @remoting_case("PopReviveService.reviveRetry")
-def the_pop_time_of_a_copy_is_that_of_the_change(t: Remoting) -> None:
+def the_first_pop_time_after_a_change_is_the_time_of_the_change(t: RemotingContext) -> None:
     """A message redelivered after a change has the time of the change as its first pop time."""
     group = popping(t, 1)
-    answer = group.pop(invisible_ms=2000)
-    [handle] = group.handles_of(answer)
+    response = group.pop(invisible_ms=2000)
+    [handle] = group.handles_of(response)
     t.wait(0.5)
     changed = group.change(handle, 0, 0)
     [copy] = group.copies()
-    t.see("time of the pop", copy.properties["1ST_POP_TIME"] == answer["popTime"])
-    t.see("time of the change", copy.properties["1ST_POP_TIME"] == changed["popTime"])
+    t.note("time of the pop", copy.properties["1ST_POP_TIME"] == response["popTime"])
+    t.note("time of the change", copy.properties["1ST_POP_TIME"] == changed["popTime"])
 
 
 @remoting_case("PopReviveService.reviveRetry")
-def groups_have_their_own_copies(t: Remoting) -> None:
+def a_message_is_redelivered_only_to_the_group_that_did_not_ack(t: RemotingContext) -> None:
     """A message is redelivered only to the group that did not acknowledge it."""
     one = popping(t)
-    other = one.among(t.group())
+    other = one.with_group(t.group())
     one.fill()
     one.pop(invisible_ms=0)
     other.ack(other.handle(invisible_ms=0), 0)
-    t.see("copies of the one", bodies(one.copies()))
-    t.see("copies of the other", other.copied())
-    t.see("popped by the one", one.pop().bodies)
-    t.see("popped by the other", other.pop().bodies)
+    t.note("copies of the one", bodies(one.copies()))
+    t.note("copies of the other", other.copied())
+    t.note("popped by the one", one.pop().bodies)
+    t.note("popped by the other", other.pop().bodies)
 
 
 @remoting_case("PopReviveService.mergeAndRevive, SubscriptionGroupManager.findSubscriptionGroupConfig")
-def a_deleted_group_is_made_again(t: Remoting) -> None:
+def messages_of_a_deleted_group_are_still_redelivered(t: RemotingContext) -> None:
     """A message popped by a deleted group is still redelivered. With automatic groups the group is created again."""
     group = popping(t, 1)
     group.pop(invisible_ms=2000)
-    t.see("deleted", t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": False}), 0)
-    t.see("came back", bodies(group.copies()))
-    t.see("popped", group.pop().bodies)
+    t.note(
+        "deleted", t.request(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": False}), 0
+    )
+    t.note("came back", bodies(group.copies()))
+    t.note("popped", group.pop().bodies)
 
 
 @remoting_case("PopReviveService.mergeAndRevive")
-def a_deleted_topic_gives_nothing_back(t: Remoting) -> None:
+def messages_of_a_deleted_topic_are_not_redelivered(t: RemotingContext) -> None:
     """Messages popped from a topic that is then deleted are not redelivered."""
     group = popping(t, 1)
     group.pop(invisible_ms=2000)
-    t.see("deleted", t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic}), 0)
+    t.note("deleted", t.request(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": group.topic}), 0)
     t.wait(7)
-    t.see("copies", group.copied())
+    t.note("copies", group.copied())
 
 
 @remoting_case("PopReviveService.reviveRetry, HookUtils.transformDelayLevelMessage")
-def a_delayed_message_is_delayed_again(t: Remoting) -> None:
+def a_message_with_a_delay_level_is_delayed_again_at_redelivery(t: RemotingContext) -> None:
     """The copy of a message with a delay level is delayed by that level again before it reaches the retry topic."""
     group = popping(t)
     group.send("late", properties={"DELAY": "2"})
-    answer = pop_when_there(group)
+    response = pop_until_found(group)
     watch = t.stopwatch()
-    t.see("popped", answer.messages)
-    t.see("copy", group.copies())
-    t.see("after", watch.between(6.5, 14))
+    t.note("popped", response.messages)
+    t.note("copy", group.copies())
+    t.note("after", watch.between(6.5, 14))
 
 
 @remoting_case("PopReviveService.reviveRetry, HookUtils.checkIfTimerMessage")
-def a_timer_message_is_not_delayed_again(t: Remoting) -> None:
+def a_timer_message_is_not_delayed_again_at_redelivery(t: RemotingContext) -> None:
     """The copy of a message with its own delivery time keeps its timer properties and is not delayed again."""
     group = popping(t)
     group.send("late", properties={"TIMER_DELAY_MS": "1000"})
-    pop_when_there(group)
+    pop_until_found(group)
     watch = t.stopwatch()
-    t.see("copy", group.copies())
-    t.see("after", watch.between(1.5, 10))
+    t.note("copy", group.copies())
+    t.note("after", watch.between(1.5, 10))
 
 
 @remoting_case("PopReviveService.reviveRetry")
-def a_copy_waits_behind_others(t: Remoting) -> None:
+def pops_advance_the_offset_in_the_retry_topic(t: RemotingContext) -> None:
     """The retry topic is read like any queue: each pop advances the group's offset there."""
     group = popping(t, 3)
-    group.bring_back(3)
-    t.see("two", group.pop(max_messages=2).bodies)
-    t.see("committed", group.retry.reaches(2), 0)
-    t.see("one", group.pop(max_messages=2).bodies)
+    group.fail_and_wait_for_retry(3)
+    t.note("two", group.pop(max_messages=2).bodies)
+    t.note("committed", group.retry.reaches(2), 0)
+    t.note("one", group.pop(max_messages=2).bodies)
 
 
 @remoting_case("PopReviveService.reviveRetry")
-def filters_see_copies_too(t: Remoting) -> None:
+def a_tag_filters_redelivered_messages(t: RemotingContext) -> None:
     """A pop with a tag returns only redelivered messages with that tag and skips the others."""
     group = popping(t)
     group.fill(tag="A")
     group.fill(tag="B")
-    group.bring_back(2)
-    t.see("popped", [message.tag for message in group.pop(expression="B").messages])
-    t.see("the rest", [message.tag for message in group.pop().messages])
+    group.fail_and_wait_for_retry(2)
+    t.note("popped", [message.tag for message in group.pop(expression="B").messages])
+    t.note("the rest", [message.tag for message in group.pop().messages])

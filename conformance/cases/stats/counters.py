@@ -9,110 +9,110 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
-from ...helpers.broker_config import told
+from ...context.remoting import RemotingContext
+from ...helpers.broker_config import read_settings
 from ...helpers.pops import PopGroup, popping
 from ...helpers.sends import back
 from ..pop.batch_ack import batch_ack, entry
 from ..pop.peek import peek
 from ..pop.pop_records import RECORDS
 from ..schedule.delay import delayed
-from .monitoring import SAMPLED_SECONDS, minute, watch
+from .monitoring import SAMPLED_SECONDS, last_minute, view_counter
 
-ROUGH: Mapping[str, str] = {"enableDetailStat": "false", "enableScheduleMessageStats": "false"}
+WITHOUT_DETAILS: Mapping[str, str] = {"enableDetailStat": "false", "enableScheduleMessageStats": "false"}
 
 
-def see_counts(group: PopGroup) -> None:
+def note_counts(group: PopGroup) -> None:
     """Record the counts of a group's acknowledgements and check points after they were sampled."""
     t = group.t
     t.wait(SAMPLED_SECONDS)
     for name in ("GROUP_ACK_NUMS", "GROUP_CK_NUMS"):
-        t.see(name, minute(watch(t, name, f"{group.topic}@{group.name}")))
+        t.note(name, last_minute(view_counter(t, name, f"{group.topic}@{group.name}")))
 
 
-def see_code(t: Remoting, name: str, key: str) -> None:
+def note_code(t: RemotingContext, name: str, key: str) -> None:
     """Record the response code for a counter's name and key: 0 if it exists, otherwise 1."""
-    t.see(f"{name} {t.placeholders.normal(key)}", watch(t, name, key).code)
+    t.note(f"{name} {t.placeholders.normal(key)}", view_counter(t, name, key).code)
 
 
-def acknowledge_in_each_way(t: Remoting) -> PopGroup:
+def acknowledge_in_each_way(t: RemotingContext) -> PopGroup:
     """Pop six messages; acknowledge one singly and two by a batch, and change the invisible duration of another."""
     group = popping(t, 6)
-    t.see("check points before", watch(t, "GROUP_CK_NUMS", f"{group.topic}@{group.name}"), 1)
+    t.note("check points before", view_counter(t, "GROUP_CK_NUMS", f"{group.topic}@{group.name}"), 1)
     handles = group.handles(max_messages=6)
-    t.see("acknowledgements before", watch(t, "GROUP_ACK_NUMS", f"{group.topic}@{group.name}"), 1)
-    t.see("one", group.ack(handles[0], 0), 0)
-    t.see("two", batch_ack(t, entry(group, handles[1], [1, 2])), 0)
-    t.see("changed", group.change(handles[3], 3, 60_000), 0)
+    t.note("acknowledgements before", view_counter(t, "GROUP_ACK_NUMS", f"{group.topic}@{group.name}"), 1)
+    t.note("one", group.ack(handles[0], 0), 0)
+    t.note("two", batch_ack(t, entry(group, handles[1], [1, 2])), 0)
+    t.note("changed", group.change(handles[3], 3, 60_000), 0)
     return group
 
 
-def acknowledge_in_order(t: Remoting) -> PopGroup:
+def acknowledge_in_order(t: RemotingContext) -> PopGroup:
     """Pop two messages in order, and acknowledge the first."""
     group = popping(t, 2)
     handles = [handle for _, handle in t.popped(group.pop_in_order())]
-    t.see("acknowledged", group.ack(handles[0], 0), 0)
+    t.note("acknowledged", group.ack(handles[0], 0), 0)
     return group
 
 
 @remoting_case("BrokerStatsManager.incGroupAckNums, incGroupCkNums")
-def acknowledgements_are_counted_by_group(t: Remoting) -> None:
+def acknowledgements_are_counted_by_group(t: RemotingContext) -> None:
     """Each message of a batch acknowledgement counts as one. A change counts as one and adds a check point."""
-    see_counts(acknowledge_in_each_way(t))
+    note_counts(acknowledge_in_each_way(t))
 
 
 @remoting_case("BrokerStatsManager.incGroupCkNums")
-def each_queue_of_a_pop_is_a_check_point(t: Remoting) -> None:
+def a_pop_counts_one_check_point_for_each_queue_with_messages(t: RemotingContext) -> None:
     """A pop counts one check point for each queue with messages, and one if it finds nothing."""
     topic, name = t.topic(queues=4), t.group()
     group = PopGroup(t, topic, name)
     t.sent(topic, 2, queue=0)
     t.sent(topic, 1, queue=3)
-    t.see("popped", len(group.pop().messages))
-    t.see("nothing", group.pop().code)
-    see_counts(group)
+    t.note("popped", len(group.pop().messages))
+    t.note("nothing", group.pop().code)
+    note_counts(group)
 
 
 @remoting_case("BrokerStatsManager.incGroupAckNums")
-def what_is_popped_in_order_is_not_counted(t: Remoting) -> None:
+def acks_and_check_points_of_ordered_pops_are_not_counted(t: RemotingContext) -> None:
     """Ordered pops count neither acknowledgements nor check points."""
-    see_counts(acknowledge_in_order(t))
+    note_counts(acknowledge_in_order(t))
 
 
 @remoting_case("AckMessageProcessor.appendAckNew", settings=RECORDS)
-def records_count_acknowledgements_alone(t: Remoting) -> None:
+def with_kv_records_only_acks_are_counted(t: RemotingContext) -> None:
     """With KV records there are no check points, and a change does not count as an acknowledgement."""
-    see_counts(acknowledge_in_each_way(t))
+    note_counts(acknowledge_in_each_way(t))
 
 
 @remoting_case("AckMessageProcessor.appendAckNew", settings=RECORDS)
-def records_count_what_is_popped_in_order(t: Remoting) -> None:
+def with_kv_records_acks_of_ordered_pops_are_counted(t: RemotingContext) -> None:
     """With KV records acknowledgements of ordered pops are counted like all others."""
-    see_counts(acknowledge_in_order(t))
+    note_counts(acknowledge_in_order(t))
 
 
 @remoting_case("BrokerStatsManager.incBrokerAckNums, incBrokerCkNums", alone=True)
-def acknowledgements_are_counted_by_broker(t: Remoting) -> None:
+def acknowledgements_are_counted_by_broker(t: RemotingContext) -> None:
     """Broker counters use the cluster's name as key and do not exist before the first event. They have no average."""
-    cluster = str(told(t, "brokerClusterName")["brokerClusterName"])
+    cluster = str(read_settings(t, "brokerClusterName")["brokerClusterName"])
     for name in ("BROKER_ACK_NUMS", "BROKER_CK_NUMS"):
-        t.see(f"{name} before", watch(t, name, cluster), 1)
+        t.note(f"{name} before", view_counter(t, name, cluster), 1)
     acknowledge_in_each_way(t)
     t.wait(SAMPLED_SECONDS)
     for name in ("BROKER_ACK_NUMS", "BROKER_CK_NUMS"):
-        t.see(name, minute(watch(t, name, cluster)))
-        t.see(f"{name} by another name", watch(t, name, t.new()), 1)
+        t.note(name, last_minute(view_counter(t, name, cluster)))
+        t.note(f"{name} by another name", view_counter(t, name, t.new()), 1)
 
 
 @remoting_case("ScheduleMessageService.onSuccess", alone=True)
-def queues_of_delay_levels_are_counted(t: Remoting) -> None:
+def messages_of_delay_levels_are_counted_by_queue(t: RemotingContext) -> None:
     """Messages sent to delay levels by producers and consumers are counted.
 
     So are those delivered to SCHEDULE_CONSUMER.
     """
     topic, group = t.topic(queues=2), t.group()
     put, got = f"{SCHEDULE_TOPIC}@0", f"{SCHEDULE_TOPIC}@0@SCHEDULE_CONSUMER"
-    t.see("before", watch(t, "QUEUE_PUT_NUMS", put), 1)
+    t.note("before", view_counter(t, "QUEUE_PUT_NUMS", put), 1)
     delayed(t, topic, 1)
     delayed(t, topic, 1)
     delayed(t, topic, 18)
@@ -120,18 +120,18 @@ def queues_of_delay_levels_are_counted(t: Remoting) -> None:
     first = t.stored(topic, 1, 1).messages[0].physical_offset
     back(t, group, first, 1)
     t.wait(SAMPLED_SECONDS)
-    t.see("put", minute(watch(t, "QUEUE_PUT_NUMS", put)))
-    t.see("put to the last level", minute(watch(t, "QUEUE_PUT_NUMS", f"{SCHEDULE_TOPIC}@17")))
-    t.see("bytes put", watch(t, "QUEUE_PUT_SIZE", put).json["statsMinute"]["sum"] > 3 * 90)
-    t.see("given", minute(watch(t, "QUEUE_GET_NUMS", got)))
-    t.see("given of the last level", watch(t, "QUEUE_GET_NUMS", f"{SCHEDULE_TOPIC}@17@SCHEDULE_CONSUMER"), 1)
-    t.see("bytes given", watch(t, "QUEUE_GET_SIZE", got).json["statsMinute"]["sum"] > 3 * 90)
-    t.see("given of all levels", minute(watch(t, "GROUP_GET_NUMS", f"{SCHEDULE_TOPIC}@SCHEDULE_CONSUMER")))
-    t.see("queue of the topic", watch(t, "QUEUE_PUT_NUMS", f"{topic}@1"), 1)
+    t.note("put", last_minute(view_counter(t, "QUEUE_PUT_NUMS", put)))
+    t.note("put to the last level", last_minute(view_counter(t, "QUEUE_PUT_NUMS", f"{SCHEDULE_TOPIC}@17")))
+    t.note("bytes put", view_counter(t, "QUEUE_PUT_SIZE", put).json["statsMinute"]["sum"] > 3 * 90)
+    t.note("given", last_minute(view_counter(t, "QUEUE_GET_NUMS", got)))
+    t.note("given of the last level", view_counter(t, "QUEUE_GET_NUMS", f"{SCHEDULE_TOPIC}@17@SCHEDULE_CONSUMER"), 1)
+    t.note("bytes given", view_counter(t, "QUEUE_GET_SIZE", got).json["statsMinute"]["sum"] > 3 * 90)
+    t.note("given of all levels", last_minute(view_counter(t, "GROUP_GET_NUMS", f"{SCHEDULE_TOPIC}@SCHEDULE_CONSUMER")))
+    t.note("queue of the topic", view_counter(t, "QUEUE_PUT_NUMS", f"{topic}@1"), 1)
 
 
 @remoting_case("BrokerStatsManager.incTopicPutLatency, incGroupGetLatency")
-def times_are_kept_by_queue(t: Remoting) -> None:
+def put_and_get_latencies_are_tracked_by_queue(t: RemotingContext) -> None:
     """Latencies are tracked for each queue of a send and for each queue in a request that returns messages.
 
     Queue id -1 stands for any queue.
@@ -152,16 +152,16 @@ def times_are_kept_by_queue(t: Remoting) -> None:
         ("GROUP_GET_LATENCY", f"1@{topic}@{other}"),
         ("GROUP_GET_LATENCY", f"{topic}@{group}"),
     ):
-        see_code(t, name, key)
-    t.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group})
-    t.see("without the group", watch(t, "GROUP_GET_LATENCY", f"1@{topic}@{group}").code)
-    t.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})
-    t.see("without the topic", watch(t, "GROUP_GET_LATENCY", f"1@{topic}@{other}").code)
-    t.see("sends without the topic", watch(t, "TOPIC_PUT_LATENCY", f"1@{topic}").code)
+        note_code(t, name, key)
+    t.request(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group})
+    t.note("without the group", view_counter(t, "GROUP_GET_LATENCY", f"1@{topic}@{group}").code)
+    t.request(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})
+    t.note("without the topic", view_counter(t, "GROUP_GET_LATENCY", f"1@{topic}@{other}").code)
+    t.note("sends without the topic", view_counter(t, "TOPIC_PUT_LATENCY", f"1@{topic}").code)
 
 
-@remoting_case("BrokerStatsManager.init", settings=ROUGH)
-def without_details_no_queue_is_counted(t: Remoting) -> None:
+@remoting_case("BrokerStatsManager.init", settings=WITHOUT_DETAILS)
+def without_detailed_statistics_no_queue_is_counted(t: RemotingContext) -> None:
     """Without detailed statistics group latencies are tracked by topic and not by queue.
 
     Without enableScheduleMessageStats delayed messages do not count as delivered.
@@ -179,11 +179,11 @@ def without_details_no_queue_is_counted(t: Remoting) -> None:
         ("GROUP_GET_LATENCY", f"1@{topic}@{group}"),
         ("GROUP_GET_LATENCY", f"{topic}@{group}"),
     ):
-        see_code(t, name, key)
+        note_code(t, name, key)
 
 
 @remoting_case("BrokerStatsManager.incDLQStatValue")
-def dead_messages_are_counted_under_a_name_of_their_own(t: Remoting) -> None:
+def dlq_messages_have_a_separate_counter(t: RemotingContext) -> None:
     """Dead letters have a counter of their own, with a null owner and the original topic in the request.
 
     The request must name that topic.
@@ -193,38 +193,38 @@ def dead_messages_are_counted_under_a_name_of_their_own(t: Remoting) -> None:
     first = t.stored(topic).messages[0].physical_offset
     key = f"null@orders@{group}@SEND_BACK_TO_DLQ"
     back(t, group, first, 3, originTopic="orders")
-    t.see("before", watch(t, "SNDBCK2DLQ_TIMES", key), 1)
-    t.see("sent back", back(t, group, first, -1, originTopic="orders"), 0)
-    t.see("sent back of no topic", back(t, group, first, -1, originTopic=None), 1)
-    t.see("dead of no topic", t.max_offset(f"%DLQ%{group}"))
+    t.note("before", view_counter(t, "SNDBCK2DLQ_TIMES", key), 1)
+    t.note("sent back", back(t, group, first, -1, originTopic="orders"), 0)
+    t.note("sent back of no topic", back(t, group, first, -1, originTopic=None), 1)
+    t.note("dead of no topic", t.max_offset(f"%DLQ%{group}"))
     t.wait(SAMPLED_SECONDS)
-    t.see("dead", minute(watch(t, "SNDBCK2DLQ_TIMES", key)))
-    t.see("of no topic", minute(watch(t, "SNDBCK2DLQ_TIMES", f"null@null@{group}@SEND_BACK_TO_DLQ")))
+    t.note("dead", last_minute(view_counter(t, "SNDBCK2DLQ_TIMES", key)))
+    t.note("of no topic", last_minute(view_counter(t, "SNDBCK2DLQ_TIMES", f"null@null@{group}@SEND_BACK_TO_DLQ")))
 
 
 @remoting_case("ClientHousekeepingService.onChannelConnect, ConsumerManager.registerConsumer")
-def connections_and_heartbeats_are_counted(t: Remoting) -> None:
+def connections_and_heartbeats_are_counted(t: RemotingContext) -> None:
     """Opened and closed connections and registration times of groups are counted, the latter by cluster name."""
     topic, group = t.topic(queues=1), t.group()
-    cluster = str(told(t, "brokerClusterName")["brokerClusterName"])
+    cluster = str(read_settings(t, "brokerClusterName")["brokerClusterName"])
     other = t.connect()
-    t.ask(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0}, to=other)
+    t.request(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0}, to=other)
     t.disconnect(other)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, producers=[t.new("producer group")])
     t.settle()
 
     def counted(name: str, key: str) -> bool:
-        return t.until(lambda: watch(t, name, key).code == 0, 3)
+        return t.until(lambda: view_counter(t, name, key).code == 0, 3)
 
     for what in ("CONNECT", "CLOSE"):
-        t.see(what, counted("CHANNEL_ACTIVITY", what))
+        t.note(what, counted("CHANNEL_ACTIVITY", what))
     for name in ("CONSUMER_REGISTER_TIME", "PRODUCER_REGISTER_TIME"):
-        t.see(name, counted(name, cluster))
-    t.see("of a topic", watch(t, "CONSUMER_REGISTER_TIME", topic), 1)
+        t.note(name, counted(name, cluster))
+    t.note("of a topic", view_counter(t, "CONSUMER_REGISTER_TIME", topic), 1)
 
 
 @remoting_case("BrokerStatsManager.init")
-def some_names_never_count_anything(t: Remoting) -> None:
+def commercial_and_disk_read_counters_stay_empty(t: RemotingContext) -> None:
     """Commercial counters and counters of disk reads never count anything."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1)
@@ -234,4 +234,4 @@ def some_names_never_count_anything(t: Remoting) -> None:
         *("GROUP_GET_FROM_DISK_NUMS", "BROKER_GET_FROM_DISK_NUMS", "DLQ_PUT_NUMS", "GROUP_GET_FALL_SIZE"),
     ):
         for key in (topic, f"{topic}@{group}"):
-            see_code(t, name, key)
+            note_code(t, name, key)

@@ -1,25 +1,25 @@
 """Sends that wait for a disk flush that does not finish in time."""
 
 from ...case import grpc_case, remoting_case
-from ...context.grpc import Grpc
-from ...context.remoting import Remoting
+from ...context.grpc import GrpcContext
+from ...context.remoting import RemotingContext
 from ...helpers.consumer import consuming
-from ...helpers.disk import TOO_LATE
+from ...helpers.disk import LATE_FLUSH
 from ...helpers.sends import back
 from ...helpers.transactions import COMMIT, transacting
 
 
-@remoting_case("FlushDiskWatcher.run", settings=TOO_LATE)
-def a_send_that_is_not_on_the_disk_in_time(t: Remoting) -> None:
+@remoting_case("FlushDiskWatcher.run", settings=LATE_FLUSH)
+def a_send_with_a_late_disk_flush_gets_flush_disk_timeout(t: RemotingContext) -> None:
     """A send whose flush times out returns FLUSH_DISK_TIMEOUT and is stored; one with WAIT=false succeeds."""
     topic = t.topic(queues=1)
-    t.see("sent", t.send(topic, "waits"), 10)
-    t.see("waits for nobody", t.send(topic, "does not", properties={"WAIT": "false"}), 0)
-    t.see("stored", t.stored(topic, 2).bodies)
+    t.note("sent", t.send(topic, "waits"), 10)
+    t.note("waits for nobody", t.send(topic, "does not", properties={"WAIT": "false"}), 0)
+    t.note("stored", t.stored(topic, 2).bodies)
 
 
-@remoting_case("EndTransactionProcessor.sendFinalMessage", settings=TOO_LATE)
-def what_else_is_not_on_the_disk_in_time(t: Remoting) -> None:
+@remoting_case("EndTransactionProcessor.sendFinalMessage", settings=LATE_FLUSH)
+def half_and_delayed_sends_get_flush_disk_timeout_but_commits_succeed(t: RemotingContext) -> None:
     """Half and delayed messages return FLUSH_DISK_TIMEOUT; transaction ends and sending back succeed.
 
     All are delivered.
@@ -27,19 +27,19 @@ def what_else_is_not_on_the_disk_in_time(t: Remoting) -> None:
     producers, group = transacting(t), t.group()
     topic = producers.topic
     half = producers.half()
-    t.see("half message", half.without("queueOffset"), 10)  # other cases share its queue
+    t.note("half message", half.without("queueOffset"), 10)  # other cases share its queue
     t.until(lambda: t.view(half.place).code == 0)  # it has left the write buffer
-    t.see("ended", producers.end(half, COMMIT), 0)
+    t.note("ended", producers.end(half, COMMIT), 0)
     [stored] = t.stored(topic).messages
-    t.see("committed", stored.body)
-    t.see("sent back", back(t, group, stored.physical_offset, 1), 0)
-    t.see("delayed", t.send(topic, "delayed", properties={"DELAY": "1"}).without("queueOffset"), 10)
-    t.see("comes", t.stored(topic, 2).bodies)
+    t.note("committed", stored.body)
+    t.note("sent back", back(t, group, stored.physical_offset, 1), 0)
+    t.note("delayed", t.send(topic, "delayed", properties={"DELAY": "1"}).without("queueOffset"), 10)
+    t.note("comes", t.stored(topic, 2).bodies)
 
 
-@grpc_case("SendMessageActivity.convertToSendMessageResponse", settings=TOO_LATE)
-def a_send_through_the_proxy_that_is_not_on_the_disk_in_time(t: Grpc) -> None:
+@grpc_case("SendMessageActivity.convertToSendMessageResponse", settings=LATE_FLUSH)
+def a_proxy_send_with_a_late_flush_gets_master_persistence_timeout(t: GrpcContext) -> None:
     """A send through the proxy whose flush times out returns MASTER_PERSISTENCE_TIMEOUT, and the message is stored."""
     consumer = consuming(t)
-    t.see("sent", t.send(consumer.message("m0")), 50401)
-    t.see("received", consumer.received_at_last().bodies)
+    t.note("sent", t.send(consumer.message("m0")), 50401)
+    t.note("received", consumer.received_at_last().bodies)

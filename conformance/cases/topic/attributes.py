@@ -1,50 +1,50 @@
 """Topic attributes: message type, queue type and cleanup policy."""
 
 from ...case import remoting_case
-from ...context.remoting import Remoting
+from ...context.remoting import RemotingContext
 from ...helpers.settings import VARIED, with_keys
 from .topics import create
 
 
 @remoting_case("AttributeUtil.alterCurrentAttributes")
-def a_topic_is_made_with_attributes(t: Remoting) -> None:
+def a_topic_is_made_with_attributes(t: RemotingContext) -> None:
     """Attributes are passed with a leading plus each, separated by commas."""
     topic = t.new()
-    t.see("made", create(t, topic, attributes="+message.type=FIFO,+cleanup.policy=DELETE"), 0)
-    t.see("config", t.config_of(topic), 0)
+    t.note("made", create(t, topic, attributes="+message.type=FIFO,+cleanup.policy=DELETE"), 0)
+    t.note("config", t.config_of(topic), 0)
 
 
 @remoting_case("TopicMessageType.topicMessageTypeSet")
-def every_message_type_but_mixed_can_be_had(t: Remoting) -> None:
+def every_known_message_type_except_mixed_is_accepted(t: RemotingContext) -> None:
     """A topic accepts each known message type except MIXED, which is disabled by default."""
     for kind in ("NORMAL", "FIFO", "DELAY", "TRANSACTION", "UNSPECIFIED", "MIXED", "PRIORITY", "LITE", "normal"):
-        t.see(kind, create(t, t.new(), attributes=f"+message.type={kind}"))
+        t.note(kind, create(t, t.new(), attributes=f"+message.type={kind}"))
 
 
 @remoting_case("TopicConfigManager.updateTopicConfig", settings=with_keys(VARIED, "enableMixedMessageType"))
-def mixed_topics_are_a_setting(t: Remoting) -> None:
+def mixed_topics_are_accepted_with_enable_mixed_message_type(t: RemotingContext) -> None:
     """With enableMixedMessageType a topic may have the type MIXED."""
     topic = t.new()
-    t.see("made", create(t, topic, attributes="+message.type=MIXED"), 0)
-    t.see("config", t.config_of(topic), 0)
+    t.note("made", create(t, topic, attributes="+message.type=MIXED"), 0)
+    t.note("config", t.config_of(topic), 0)
 
 
 @remoting_case("TopicConfigManager.updateTopicConfig")
-def an_update_without_attributes_keeps_them(t: Remoting) -> None:
+def an_update_without_attributes_keeps_them(t: RemotingContext) -> None:
     """An update changes only the attributes that it names. The message type may be changed or removed."""
     topic = t.topic(kind="FIFO")
-    t.see("without", create(t, topic), 0)
-    t.see("kept", t.config_of(topic), 0)
-    t.see("with other numbers", create(t, topic, readQueueNums=3, writeQueueNums=1), 0)
-    t.see("kept with them", t.config_of(topic), 0)
-    t.see("changed", create(t, topic, attributes="+message.type=DELAY"), 0)
-    t.see("as changed", t.config_of(topic), 0)
-    t.see("taken away", create(t, topic, attributes="-message.type"), 0)
-    t.see("without it", t.config_of(topic), 0)
+    t.note("without", create(t, topic), 0)
+    t.note("kept", t.config_of(topic), 0)
+    t.note("with other numbers", create(t, topic, readQueueNums=3, writeQueueNums=1), 0)
+    t.note("kept with them", t.config_of(topic), 0)
+    t.note("changed", create(t, topic, attributes="+message.type=DELAY"), 0)
+    t.note("as changed", t.config_of(topic), 0)
+    t.note("taken away", create(t, topic, attributes="-message.type"), 0)
+    t.note("without it", t.config_of(topic), 0)
 
 
 @remoting_case("AttributeUtil.validateAlter")
-def attributes_are_refused_with_a_reason(t: Remoting) -> None:
+def invalid_attributes_are_refused_with_a_reason(t: RemotingContext) -> None:
     """Unknown attributes, invalid values, missing signs and removal of missing ones are rejected with a reason."""
     for label, attributes in (
         ("unknown key", "+foo=bar"),
@@ -66,29 +66,29 @@ def attributes_are_refused_with_a_reason(t: Remoting) -> None:
         ("value taken away", "-message.type=FIFO"),
     ):
         topic = t.new()
-        t.see(label, create(t, topic, attributes=attributes))
-        t.see(f"{label}, topic", t.config_of(topic))
+        t.note(label, create(t, topic, attributes=attributes))
+        t.note(f"{label}, topic", t.config_of(topic))
 
 
 @remoting_case("AttributeUtil.alterCurrentAttributes")
-def some_attributes_are_for_ever(t: Remoting) -> None:
+def cleanup_policy_and_queue_type_cannot_be_changed(t: RemotingContext) -> None:
     """Cleanup policy and queue type are set at creation and cannot be changed later."""
     topic = t.new()
-    t.see("made", create(t, topic, attributes="+cleanup.policy=DELETE,+queue.type=SimpleCQ"), 0)
-    t.see("policy", create(t, topic, attributes="+cleanup.policy=COMPACTION"))
-    t.see("queue type", create(t, topic, attributes="+queue.type=BatchCQ"))
-    t.see("queue type taken away", create(t, topic, attributes="-queue.type"))
-    t.see("type that is not there", create(t, topic, attributes="-message.type"))
-    t.see("unknown", create(t, topic, attributes="-foo"))
+    t.note("made", create(t, topic, attributes="+cleanup.policy=DELETE,+queue.type=SimpleCQ"), 0)
+    t.note("policy", create(t, topic, attributes="+cleanup.policy=COMPACTION"))
+    t.note("queue type", create(t, topic, attributes="+queue.type=BatchCQ"))
+    t.note("queue type taken away", create(t, topic, attributes="-queue.type"))
+    t.note("type that is not there", create(t, topic, attributes="-message.type"))
+    t.note("unknown", create(t, topic, attributes="-foo"))
     plain = t.topic()
-    t.see("policy of a topic without one", create(t, plain, attributes="+cleanup.policy=DELETE"))
-    t.see("config", t.config_of(topic), 0)
+    t.note("policy of a topic without one", create(t, plain, attributes="+cleanup.policy=DELETE"))
+    t.note("config", t.config_of(topic), 0)
 
 
 @remoting_case("LongRangeAttribute.verify")
-def the_time_to_keep_messages_is_a_number(t: Remoting) -> None:
+def the_attribute_reserve_time_is_a_number(t: RemotingContext) -> None:
     """The attribute reserve.time is a number of hours."""
     for value in ("72", "0", "-1", "-2", "soon", "99999999999999999999"):
         topic = t.new()
-        t.see(value, create(t, topic, attributes=f"+reserve.time={value}"))
-        t.see(f"{value}, topic", t.config_of(topic))
+        t.note(value, create(t, topic, attributes=f"+reserve.time={value}"))
+        t.note(f"{value}, topic", t.config_of(topic))

@@ -3,7 +3,7 @@
 from rocketmq_testkit.remoting.wire import frame
 
 from ...case import remoting_case
-from ...context.remoting import Remoting, replies_to
+from ...context.remoting import RemotingContext, replies_to
 from .frames import answer_to, header, seen
 
 _NOBODYS = -1
@@ -11,7 +11,7 @@ _NOBODYS = -1
 
 
 @remoting_case("NettyDecoder.decode")
-def a_frame_has_four_bytes_at_least(t: Remoting) -> None:
+def a_frame_of_fewer_than_four_bytes_closes_the_connection(t: RemotingContext) -> None:
     """A frame with fewer than four bytes closes the connection."""
     seen(
         t,
@@ -26,7 +26,7 @@ def a_frame_has_four_bytes_at_least(t: Remoting) -> None:
 
 
 @remoting_case("RemotingCommand.decode")
-def a_header_may_have_no_byte(t: Remoting) -> None:
+def an_empty_header_closes_the_connection(t: RemotingContext) -> None:
     """A frame with an empty header closes the connection for every serialize type."""
     for kind in (0, 1, 2, 9, 255):
         word = (kind << 24).to_bytes(4, "big")
@@ -35,7 +35,7 @@ def a_header_may_have_no_byte(t: Remoting) -> None:
 
 
 @remoting_case("NettyDecoder.decode")
-def half_a_frame_is_waited_for(t: Remoting) -> None:
+def an_incomplete_frame_is_awaited_without_blocking_other_connections(t: RemotingContext) -> None:
     """The rest of a frame may arrive after a long pause. Requests of other connections are served in the meantime."""
     data = frame.join(header(), b"body")
     parts = {part: t.connect() for part in (2, 4, 30, len(data) - 1)}
@@ -43,13 +43,13 @@ def half_a_frame_is_waited_for(t: Remoting) -> None:
         connection.send_bytes(data[:part])
     silence = replies_to(parts, 77, 0.5)
     for part, connection in parts.items():
-        t.see(f"after {part} bytes", silence[part])
-        t.see("another connection", answer_to(t.connect(), data))
-        t.see("the rest", answer_to(connection, data[part:]))
+        t.note(f"after {part} bytes", silence[part])
+        t.note("another connection", answer_to(t.connect(), data))
+        t.note("the rest", answer_to(connection, data[part:]))
 
 
 @remoting_case("NettyRemotingServer.HandshakeHandler.decode, HAProxyMessageDecoder.detectProtocol")
-def nothing_is_judged_before_twelve_bytes(t: Remoting) -> None:
+def the_protocol_is_not_detected_before_twelve_bytes(t: RemotingContext) -> None:
     """A connection with fewer than twelve bytes stays open; its protocol is detected only with twelve bytes."""
     beginnings = {
         "no byte of a frame": bytes(4),
@@ -68,5 +68,5 @@ def nothing_is_judged_before_twelve_bytes(t: Remoting) -> None:
         connection.send_bytes(bytes(12 - len(beginnings[label])))
     after = replies_to(connections, _NOBODYS, 2)
     for label in beginnings:
-        t.see(label, before[label])
-        t.see(f"{label}, with twelve", after[label])
+        t.note(label, before[label])
+        t.note(f"{label}, with twelve", after[label])

@@ -8,15 +8,22 @@ from rocketmq_testkit.remoting.wire import frame
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...context.remoting import Remoting, fate, reply_to
+from ...context.remoting import RemotingContext, connection_state, reply_to
 
-WHO = int(RequestCode.GET_CONSUMER_LIST_BY_GROUP)
+ALWAYS_SERVED_CODE = int(RequestCode.GET_CONSUMER_LIST_BY_GROUP)
 NOBODY = {"consumerGroup": "nobody"}
 
 
 def header(opaque: int = 77, **members: object) -> bytes:
     """Return the JSON header of a request that always gets a response, with changed members."""
-    plain = {"code": WHO, "language": "JAVA", "version": 479, "opaque": opaque, "flag": 0, "extFields": NOBODY}
+    plain = {
+        "code": ALWAYS_SERVED_CODE,
+        "language": "JAVA",
+        "version": 479,
+        "opaque": opaque,
+        "flag": 0,
+        "extFields": NOBODY,
+    }
     return dumps({name: value for name, value in {**plain, **members}.items() if value is not ...})
 
 
@@ -26,18 +33,18 @@ def answer_to(connection: RemotingClient, data: bytes, opaque: int = 77) -> obje
     return reply_to(connection, opaque, 10)
 
 
-def seen(t: Remoting, cases: Mapping[str, bytes], *, seconds: float = 0.5) -> None:
+def seen(t: RemotingContext, cases: Mapping[str, bytes], *, seconds: float = 0.5) -> None:
     """Send each on its own connection; record the response and the state of the connection."""
     for label, data in cases.items():
         connection = t.connect()
-        fate(connection)  # a server ignores the start of a connection before it has 12 bytes
+        connection_state(connection)  # a server ignores the start of a connection before it has 12 bytes
         connection.send_bytes(data)
         answered = reply_to(connection, 77, seconds)
-        t.see(label, [answered, fate(connection) if answered != "closed" else "closed"])
+        t.note(label, [answered, connection_state(connection) if answered != "closed" else "closed"])
 
 
 @remoting_case("NettyDecoder.decode")
-def garbage_closes_the_connection(t: Remoting) -> None:
+def garbage_closes_the_connection(t: RemotingContext) -> None:
     """Bytes that are not a frame close the connection without a response."""
     seen(
         t,
@@ -55,7 +62,7 @@ def garbage_closes_the_connection(t: Remoting) -> None:
 
 
 @remoting_case("RemotingCommand.headerDecode")
-def odd_headers_are_not_answered(t: Remoting) -> None:
+def only_json_object_headers_keep_the_connection_open(t: RemotingContext) -> None:
     """A header that is an empty JSON object counts as a request without opaque.
 
     Other JSON types close the connection.
@@ -75,42 +82,43 @@ def odd_headers_are_not_answered(t: Remoting) -> None:
 
 
 @remoting_case("RemotingCommand.headerDecode")
-def an_unknown_header_type_closes_the_connection(t: Remoting) -> None:
+def an_unknown_serialize_type_closes_the_connection(t: RemotingContext) -> None:
     """A frame with an unknown serialize type closes the connection."""
     seen(t, {"type 9": frame.join(header(), serialize_type=9), "type 255": frame.join(header(), serialize_type=255)})
 
 
 @remoting_case("NettyDecoder.decode")
-def a_frame_may_come_in_parts(t: Remoting) -> None:
+def a_frame_received_in_parts_is_served_when_complete(t: RemotingContext) -> None:
     """A frame is served when its last byte arrives, which may come together with the next frame."""
     data = frame.join(header(), b"body")
     connection = t.connect()
     for part in (data[:2], data[2:30], data[30:]):
         connection.send_bytes(part)
-    t.see("in three parts", reply_to(connection, 77, 10))
+    t.note("in three parts", reply_to(connection, 77, 10))
     connection.send_bytes(frame.join(header(1)) + frame.join(header(2)) + data[:20])
-    t.see("first", reply_to(connection, 1, 10))
-    t.see("second", reply_to(connection, 2, 10))
-    t.see("rest", answer_to(connection, data[20:]))
+    t.note("first", reply_to(connection, 1, 10))
+    t.note("second", reply_to(connection, 2, 10))
+    t.note("rest", answer_to(connection, data[20:]))
 
 
 @remoting_case("NettyDecoder.decode")
-def a_frame_may_have_sixteen_mebibytes(t: Remoting) -> None:
+def a_frame_longer_than_16_mib_closes_the_connection(t: RemotingContext) -> None:
     """A frame with a length of 16 MiB is read; one more byte closes the connection."""
     size = 16 * 1024 * 1024
     head = header()
     connection = t.connect()
-    t.see("16 MiB", answer_to(connection, frame.join(head, bytes(size - 4 - 4 - len(head)))))
+    t.note("16 MiB", answer_to(connection, frame.join(head, bytes(size - 4 - 4 - len(head)))))
     seen(t, {"one more": (size + 1).to_bytes(4, "big") + bytes(64)}, seconds=10)
 
 
 @remoting_case("RemotingSerializable.fromJson")
-def headers_may_be_written_in_many_ways(t: Remoting) -> None:
+def json_headers_may_vary_in_white_space_members_and_value_types(t: RemotingContext) -> None:
     """A header may have white space, any order, missing members, and numbers and null as fields."""
     ways: dict[str, bytes] = {
-        "white space": b'\n {\t"opaque" : 77 , "code":%d, "extFields": {"consumerGroup": "nobody"} } \r\n' % WHO,
-        "few members": b'{"code":%d,"opaque":77,"extFields":{"consumerGroup":"nobody"}}' % WHO,
-        "numbers as texts": header(code=str(WHO), version="479", flag="0"),
+        "white space": b'\n {\t"opaque" : 77 , "code":%d, "extFields": {"consumerGroup": "nobody"} } \r\n'
+        % ALWAYS_SERVED_CODE,
+        "few members": b'{"code":%d,"opaque":77,"extFields":{"consumerGroup":"nobody"}}' % ALWAYS_SERVED_CODE,
+        "numbers as texts": header(code=str(ALWAYS_SERVED_CODE), version="479", flag="0"),
         "fields that are no texts": header(
             extFields={**NOBODY, "n": 5, "f": 1.5, "b": True, "z": None, "l": [1], "m": {}}
         ),
@@ -132,11 +140,11 @@ def headers_may_be_written_in_many_ways(t: Remoting) -> None:
 
 
 @remoting_case("RemotingSerializable.fromJson")
-def headers_may_be_written_sloppily(t: Remoting) -> None:
+def most_non_strict_json_headers_are_accepted(t: RemotingContext) -> None:
     """A header that is not strict JSON is read as well."""
     ways = {
         "single quotes": header().replace(b'"', b"'"),
-        "bare names": b'{code:%d,opaque:77,extFields:{consumerGroup:"nobody"}}' % WHO,
+        "bare names": b'{code:%d,opaque:77,extFields:{consumerGroup:"nobody"}}' % ALWAYS_SERVED_CODE,
         "trailing comma": header()[:-1] + b",}",
         "comment": b"/* c */" + header(),
     }
@@ -144,36 +152,36 @@ def headers_may_be_written_sloppily(t: Remoting) -> None:
 
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
-def any_number_identifies_a_request(t: Remoting) -> None:
+def the_opaque_of_a_request_is_returned_unchanged(t: RemotingContext) -> None:
     """The opaque of a request is returned unchanged, even if it is negative, the largest one, or used twice."""
     for opaque in (-7, 0, 2147483647, -2147483648):
         connection = t.connect()
-        t.see(f"{opaque}", answer_to(connection, frame.join(header(opaque)), opaque))
+        t.note(f"{opaque}", answer_to(connection, frame.join(header(opaque)), opaque))
     connection = t.connect()
-    t.see("twice", [answer_to(connection, frame.join(header())) for _ in range(2)])
+    t.note("twice", [answer_to(connection, frame.join(header())) for _ in range(2)])
 
 
 @remoting_case("RemotingCommand.encodeHeader")
-def headers_in_binary_are_answered_in_json(t: Remoting) -> None:
+def requests_with_a_binary_header_get_json_responses(t: RemotingContext) -> None:
     """Brokers and name servers read binary headers and respond with JSON."""
     topic = t.topic(queues=1)
     broker = t.connect(binary=True)
-    t.see("sent", t.send(topic, "binary", tag="B", to=broker), 0)
-    t.see("stored", t.stored(topic), 0)
-    t.see("unknown", t.ask(9999, {}, to=broker), 3)
-    t.see("refused", t.send(topic, queue=5, to=broker), 29)
-    namesrv = t.connect(t.place.access.namesrv, binary=True)
-    t.see("route", t.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=namesrv), 0)
+    t.note("sent", t.send(topic, "binary", tag="B", to=broker), 0)
+    t.note("stored", t.stored(topic), 0)
+    t.note("unknown", t.request(9999, {}, to=broker), 3)
+    t.note("refused", t.send(topic, queue=5, to=broker), 29)
+    namesrv = t.connect(t.deployment.access.namesrv, binary=True)
+    t.note("route", t.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=namesrv), 0)
 
 
 @remoting_case("RocketMQSerializable.rocketMQProtocolEncode")
-def codes_of_pops_do_not_fit_the_binary_header(t: Remoting) -> None:
+def a_pop_with_a_binary_header_is_rejected_as_an_unknown_code(t: RemotingContext) -> None:
     """A binary header has only 16 bits for the code, so a pop's code arrives as an unknown one."""
-    t.see("pop", t.ask(RequestCode.POP_MESSAGE & 0xFFFF, {}, to=t.connect(binary=True)), 3)
+    t.note("pop", t.request(RequestCode.POP_MESSAGE & 0xFFFF, {}, to=t.connect(binary=True)), 3)
 
 
 @remoting_case("RocketMQSerializable.rocketMQProtocolDecode")
-def broken_binary_headers_close_the_connection(t: Remoting) -> None:
+def truncated_binary_headers_close_the_connection(t: RemotingContext) -> None:
     """A binary header that is too short or has wrong lengths closes the connection."""
     good = bytes.fromhex("0026 00 01df 0000004d 00000000 00000000")
     fields = b"\x00\x0dconsumerGroup\x00\x00\x00\x06nobody"
@@ -196,19 +204,19 @@ def broken_binary_headers_close_the_connection(t: Remoting) -> None:
 
 
 @remoting_case("NettyRemotingServer.HandshakeHandler.decode, NettyRemotingServer.HAProxyMessageHandler.channelRead")
-def a_proxy_may_name_the_client(t: Remoting) -> None:
+def a_proxy_protocol_line_does_not_change_the_born_host(t: RemotingContext) -> None:
     """A PROXY protocol line before the first frame is accepted, but the born host is still the proxy's address."""
     topic = t.topic(queues=1)
     connection = t.connect()
     connection.send_bytes(b"PROXY TCP4 192.0.2.7 192.0.2.1 5555 10911\r\n")
-    t.see("sent", t.send(topic, "proxied", to=connection), 0)
+    t.note("sent", t.send(topic, "proxied", to=connection), 0)
     [message] = t.stored(topic).messages
-    t.see("birth host is the connection's", message.born_host == connection.local_address)
+    t.note("birth host is the connection's", message.born_host == connection.local_address)
 
 
 @remoting_case("NettyRemotingServer.TlsModeHandler.channelRead0")
-def what_begins_like_tls_is_not_answered(t: Remoting) -> None:
+def a_connection_with_an_invalid_tls_handshake_is_not_served(t: RemotingContext) -> None:
     """A connection that starts like TLS but continues with other bytes is not served."""
     connection = t.connect()
     connection.send_bytes(bytes.fromhex("16030100050100000100") + b"x" * 50)
-    t.see("answer", reply_to(connection, 77, 10))
+    t.note("answer", reply_to(connection, 77, 10))

@@ -11,7 +11,7 @@ from ...clients.json_text import dumps
 from ...clients.remoting_consumption import pull_fields
 from ...clients.remoting_sends import short_names
 from ...clients.remoting_topics import topic_fields
-from ...context.remoting import Remoting
+from ...context.remoting import RemotingContext
 from ..send.request_reply import start
 
 
@@ -29,14 +29,14 @@ def _header(connection: RemotingClient, code: int, ext: Mapping[str, object], bo
     }
 
 
-def _see_answers(t: Remoting, *, binary: bool) -> None:
+def _note_answers(t: RemotingContext, *, binary: bool) -> None:
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1)
     place = sent.place
     beat = {"clientID": t.new("client"), "producerDataSet": [], "consumerDataSet": []}
     locks = dumps({"consumerGroup": group, "clientId": "client", "mqSet": []})
     queue = {"topic": topic, "queueId": 0}
-    broker, namesrv = t.connect(binary=binary), t.connect(t.place.access.namesrv, binary=binary)
+    broker, namesrv = t.connect(binary=binary), t.connect(t.deployment.access.namesrv, binary=binary)
     asked: dict[str, tuple[RemotingClient, int, dict[str, object], bytes]] = {
         "send": (broker, RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), b"m"),
         "pull": (broker, RequestCode.PULL_MESSAGE, pull_fields(topic, group), b""),
@@ -86,26 +86,26 @@ def _see_answers(t: Remoting, *, binary: bool) -> None:
         "unknown code of the name server": (namesrv, 9999, {}, b""),
     }
     for label, (connection, code, ext, body) in asked.items():
-        t.see(label, _header(connection, code, ext, body))
+        t.note(label, _header(connection, code, ext, body))
 
 
 _EVER = {"maxNum": 32, "beginTimestamp": 0, "endTimestamp": (1 << 62)}
 
 
 @remoting_case("RemotingCommand.createResponseCommand")
-def answers_have_fields_or_none(t: Remoting) -> None:
+def response_headers_have_language_version_and_optional_fields(t: RemotingContext) -> None:
     """A response has the language JAVA and the broker's version. Its fields may be present, empty or missing."""
-    _see_answers(t, binary=False)
+    _note_answers(t, binary=False)
 
 
 @remoting_case("RemotingCommand.createResponseCommand")
-def answers_to_binary_requests(t: Remoting) -> None:
+def responses_to_binary_requests_have_the_same_header_members(t: RemotingContext) -> None:
     """Responses to requests with a binary header have the same members."""
-    _see_answers(t, binary=True)
+    _note_answers(t, binary=True)
 
 
 @remoting_case("RemotingCommand.createRequestCommand")
-def what_a_binary_client_is_asked(t: Remoting) -> None:
+def broker_requests_to_a_binary_client_have_json_headers(t: RemotingContext) -> None:
     """Requests of a broker to a client have a JSON header, even if the client sends binary ones."""
     topic, group, client = t.topic(queues=1), t.group(), t.new("client")
     t.sent(topic, 1)
@@ -115,10 +115,10 @@ def what_a_binary_client_is_asked(t: Remoting) -> None:
     start(t, client, t.connect())
     t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client}, to=t.connect())
     reset = {"topic": topic, "group": group, "timestamp": 0, "isForce": True}
-    t.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, reset)
+    t.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, reset)
     asked = sorted((connection.next_server_request(10) for _ in range(3)), key=lambda push: push.code)
     for push in asked:
-        t.see(
+        t.note(
             f"{push.code}",
             {"serialize type": push.serialize_type, "language": push.language, "version": push.version},
         )

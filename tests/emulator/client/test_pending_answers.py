@@ -76,15 +76,15 @@ def ended(physical_offset: int, queue_offset: int) -> EndTransaction:
 def test_a_half_message_waits_for_the_end_of_its_transaction(world: World, client: Client) -> None:
     """A producer owes the end of a transaction, but may leave it open."""
     sent = client.half()
-    [answer] = pending(world)
-    assert (answer.kind, answer.node, answer.topic, answer.is_optional) == (
+    [response] = pending(world)
+    assert (response.kind, response.node, response.topic, response.is_optional) == (
         AnswerKind.TRANSACTION,
         "broker-a",
         "T",
         True,
     )
-    assert (answer.client.client_id, answer.since_ms) == ("client", world.now_ms)
-    assert answer.number == world.engine.deliveries.last_number
+    assert (response.client.client_id, response.since_ms) == ("client", world.now_ms)
+    assert response.number == world.engine.deliveries.last_number
     client.ask(ended(sent.physical_offset, sent.queue_offset))
     assert pending(world) == []
 
@@ -112,8 +112,8 @@ def test_a_transaction_check_waits_for_the_producer(world: World, channel_id: st
     client.half()
     world.advance(90_000)
     [check] = client.checks()[-1:]
-    answer = pending(world)[-1]
-    assert (answer.kind, answer.topic, answer.is_optional) == (AnswerKind.CHECK, "T", is_optional)
+    response = pending(world)[-1]
+    assert (response.kind, response.topic, response.is_optional) == (AnswerKind.CHECK, "T", is_optional)
     before = len(pending(world))
     offsets = check.tran_state_table_offset, check.commit_log_offset
     client.ask(EndTransaction("P", *offsets, 0, True, "ID"))
@@ -123,8 +123,8 @@ def test_a_transaction_check_waits_for_the_producer(world: World, channel_id: st
 def test_a_question_waits_for_its_answer(world: World, client: Client) -> None:
     """A client owes the answer to a request that an administrator sends through the broker."""
     client.ask(GetConsumerRunningInfo("G", "client", {}))
-    [answer] = pending(world)
-    assert (answer.kind, answer.topic, answer.is_optional) == (AnswerKind.QUESTION, "", False)
+    [response] = pending(world)
+    assert (response.kind, response.topic, response.is_optional) == (AnswerKind.QUESTION, "", False)
     client.ask(ClientResponded(client.question() + 1, 0))
     assert len(pending(world)) == 1
     client.ask(ClientResponded(client.question(), 0))
@@ -139,15 +139,15 @@ def test_grpc_clients_owe_only_answers_about_messages(world: World) -> None:
     assert pending(world) == []
     client.ask(ConsumeMessageDirectly("G", "client", sent.msg_id, "T", {}))
     assert isinstance(client.channel.effects[-1], RequestDirectConsumption)
-    assert [answer.kind for answer in pending(world)] == [AnswerKind.QUESTION]
+    assert [response.kind for response in pending(world)] == [AnswerKind.QUESTION]
 
 
 def test_a_pushed_reply_waits_for_the_client(world: World, client: Client) -> None:
     """The client that sent a request owes the response to the push of its reply."""
     properties = {"MSG_TYPE": "reply", "REPLY_TO_CLIENT": "client"}
     client.ask(SendReplyMessage(SendMessage("P", "T", 0, b"pong", properties, HOST, world.now_ms)))
-    [answer] = pending(world)
-    assert (answer.kind, answer.topic, answer.is_optional) == (AnswerKind.REPLY, "T", False)
+    [response] = pending(world)
+    assert (response.kind, response.topic, response.is_optional) == (AnswerKind.REPLY, "T", False)
     client.ask(ClientResponded(client.question(), 0))
     assert pending(world) == []
 
@@ -168,4 +168,4 @@ def test_the_oldest_answers_are_forgotten(world: World, client: Client, monkeypa
     for _ in range(3):
         client.half()
         numbers.append(world.engine.deliveries.last_number)
-    assert [answer.number for answer in pending(world)] == numbers[1:]
+    assert [response.number for response in pending(world)] == numbers[1:]

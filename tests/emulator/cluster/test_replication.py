@@ -317,8 +317,8 @@ def test_a_slave_corrects_pull_offsets_only_with_offset_check_in_slave(
     """A slave does not correct an offset out of range unless offsetCheckInSlave is on."""
     pair.send("T")
     pair.slave.config.set("offsetCheckInSlave", corrects)
-    answer = pair.pull_slave(7)
-    assert (answer.code, answer.next_begin_offset) == (code, goes_on)
+    response = pair.pull_slave(7)
+    assert (response.code, response.next_begin_offset) == (code, goes_on)
 
 
 def test_a_lagging_reader_is_suggested_a_slave(pair: Pair) -> None:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from rocketmq_testkit.conformance.context.placeholders import Placeholders
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from rocketmq_testkit.conformance.helpers.filtered import MESSAGES, matches, refused
-from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Truth
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.emulator.filter.sql_filter import SqlError, compile_sql
 from rocketmq_testkit.emulator.filter.sql_parser import SqlParser
 
-TRUTH = Truth()
+TRUTH = RecordedOutcomes()
 NOUNS = ("sql_numbers", "sql_texts", "sql_logic", "sql_grammar", "sql_errors")
 CASES = [(noun, name) for noun in NOUNS for name in TRUTH.names(REFERENCE_VERSION, noun)]
 OF_THE_BROKER = {"UNIQ_KEY": "k", "MSG_REGION": "DefaultRegion", "TRACE_ON": "true", "CLUSTER": "c"}

@@ -70,7 +70,7 @@ def test_copied_batch_messages_are_stored_like_merged_ones(
     """
     quick, plain = make_world(), make_world(enable_lmq=True)
 
-    answers = [store(world, parts, shared) for world in (quick, plain)]
+    responses = [store(world, parts, shared) for world in (quick, plain)]
 
     (copies, codes), (merged, merged_codes) = stored(quick), stored(plain)
     assert codes == merged_codes
@@ -78,7 +78,7 @@ def test_copied_batch_messages_are_stored_like_merged_ones(
         assert [contents(each) for each in copies] == [contents(each) for each in merged]
     else:
         assert copies == merged
-        assert answers[0] == answers[1]
+        assert responses[0] == responses[1]
 
 
 BEGINNINGS = (0, 1, 7, 200, 1000)

@@ -68,9 +68,9 @@ def test_records_read_together_equal_the_records_read_singly(sizes: list[int], d
 
 
 def test_the_journaled_pull_result_keeps_every_field_except_the_records() -> None:
-    answer = PullResult(
+    response = PullResult(
         ResponseCode.SUCCESS, PullStatus.FOUND, 1, 2, 3, [b"record"], (4,), 5, 6, 7, offset_delta=8, forwarded=True
     )
 
-    assert answer.journaled() == replace(answer, records=[])
-    assert replace(answer, records=[]).journaled() == replace(answer, records=[])
+    assert response.journaled() == replace(response, records=[])
+    assert replace(response, records=[]).journaled() == replace(response, records=[])

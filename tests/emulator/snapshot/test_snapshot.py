@@ -57,7 +57,7 @@ def moved(world: World) -> World:
     return World(engine, engine.brokers[0])
 
 
-def answer(engine: Engine, node: Node, operation: Operation) -> Result | str:
+def response(engine: Engine, node: Node, operation: Operation) -> Result | str:
     """Return the result of an operation, or the text of its error."""
     try:
         return engine.execute(node, operation)
@@ -112,7 +112,7 @@ def test_a_restored_engine_answers_every_query_as_after_a_restart(changes: list[
     """
     world = make_world()
     for change in (CHANGES[0], *changes):
-        answer(world.engine, world.broker, change)
+        response(world.engine, world.broker, change)
     world.advance(wait_ms)
     other = moved(world)
     world.engine.restart()
@@ -120,7 +120,7 @@ def test_a_restored_engine_answers_every_query_as_after_a_restart(changes: list[
         for each in (world, other):
             each.advance(pause_ms)
         for question in QUESTIONS:
-            assert answer(other.engine, other.broker, question) == answer(world.engine, world.broker, question)
+            assert response(other.engine, other.broker, question) == response(world.engine, world.broker, question)
         assert other.broker.config == world.broker.config
         assert saved(other.engine) == saved(world.engine)
 
@@ -133,7 +133,7 @@ def test_a_snapshot_contains_the_name_servers_configuration_and_kv_pairs() -> No
     engine.execute(engine.brokers[0], CreateTopic(TopicConfig("A", 4, 4)))
     other = copied(engine)
     for question in (GetKvConfig("ORDER_TOPIC_CONFIG", "A"), GetNamesrvConfig(), GetRouteInfo("A")):
-        assert answer(other, other.name_server, question) == answer(engine, engine.name_server, question)
+        assert response(other, other.name_server, question) == response(engine, engine.name_server, question)
 
 
 def test_a_snapshot_contains_all_masters_and_slaves_with_their_logs() -> None:

@@ -169,10 +169,12 @@ def check_engine(engine: Engine) -> None:
     assert port.log == []
 
 
-def _check_responses(answers: list[Any]) -> None:
-    for answer in answers:
-        assert len(answer.body) < BODY_MAX
-        assert not (answer.remark or "").startswith(("TypeError", "ValueError", "KeyError", "OverflowError")), answer
+def _check_responses(responses: list[Any]) -> None:
+    for response in responses:
+        assert len(response.body) < BODY_MAX
+        assert not (response.remark or "").startswith(("TypeError", "ValueError", "KeyError", "OverflowError")), (
+            response
+        )
 
 
 def test_an_emulator_that_rejects_its_snapshot_leaves_no_thread(tmp_path: Path) -> None:

@@ -107,11 +107,11 @@ def consumed_offsets(world: World) -> list[int]:
     found: list[int] = []
     offset = 0
     while True:
-        answer = pulled(world, "T", offset)
-        if answer.code != 0:
+        response = pulled(world, "T", offset)
+        if response.code != 0:
             return found
-        found += [decode(each).queue_offset for each in answer.records]
-        offset = answer.next_begin_offset
+        found += [decode(each).queue_offset for each in response.records]
+        offset = response.next_begin_offset
 
 
 def counted(messages: int, keys: int) -> list[tuple[str, str]]:

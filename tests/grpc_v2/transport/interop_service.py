@@ -72,9 +72,9 @@ class InteropService:
 
     def _output(self, call: ServerCall, request: Any) -> None:
         _echo_initial(call)
-        answers = _AnswerQueue(self, call)
-        answers.add(request)
-        answers.close()
+        responses = _AnswerQueue(self, call)
+        responses.add(request)
+        responses.close()
 
     def _input(self, call: ServerCall, _: None) -> None:
         sizes: list[int] = []
@@ -88,9 +88,9 @@ class InteropService:
 
     def _full_duplex(self, call: ServerCall, _: None) -> None:
         _echo_initial(call)
-        answers = _AnswerQueue(self, call)
-        call.on_message = answers.add
-        call.on_half_close = answers.close
+        responses = _AnswerQueue(self, call)
+        call.on_message = responses.add
+        call.on_half_close = responses.close
 
     def _payload(self, message: str, size: int) -> bytes:
         payload = self.messages["Payload"](body=bytes(size))

@@ -29,8 +29,8 @@ def test_reset_stream_resets_the_stream_with_the_requested_code(
         call.send(b"part")
     call.abort(Abort.RESET_STREAM, code)
     peer.read()
-    assert peer.answer(1).reset == sent
-    assert not peer.answer(1).ended
+    assert peer.response(1).reset == sent
+    assert not peer.response(1).ended
     assert call.finished
     peer.feed(f.ping(bytes(8), ack=False))
     assert peer.connection.output.closing is Closing.NO
@@ -41,13 +41,13 @@ def test_after_go_away_open_calls_are_served_and_new_ones_refused() -> None:
     peer, call = _parked()
     call.abort(Abort.GO_AWAY, ErrorCode.ENHANCE_YOUR_CALM)
     peer.feed(peer.request(3, b""))
-    assert peer.answer(3).reset == ErrorCode.REFUSED_STREAM
+    assert peer.response(3).reset == ErrorCode.REFUSED_STREAM
     call.reply(b"still")
     peer.read()
     gone = peer.go_away()
     assert gone is not None
     assert (gone.code, gone.payload[:4]) == (ErrorCode.ENHANCE_YOUR_CALM, b"\0\0\0\x01")
-    assert peer.answer(1).messages == [b"still"]
+    assert peer.response(1).messages == [b"still"]
     assert peer.connection.output.closing is Closing.AFTER_OUTPUT
 
 
@@ -81,13 +81,13 @@ def test_after_stall_the_stream_gets_no_more_output(waiting: bool) -> None:
     if waiting:
         call.send(bytes(100_000))
         peer.read()
-    before = peer.answer(1).body
+    before = peer.response(1).body
     call.abort(Abort.STALL)
     call.send(b"x")
     call.reply(b"y")
     peer.feed(f.window_update(1, 1_000_000) + f.window_update(0, 1_000_000))
-    assert peer.answer(1).body == before
-    assert not peer.answer(1).ended
+    assert peer.response(1).body == before
+    assert not peer.response(1).ended
     peer.feed(peer.request(3, b""))
     assert 3 in peer.connection.output.streams
 
@@ -111,8 +111,8 @@ def test_after_wrong_trailers_the_stream_ends_without_a_grpc_status(opened: bool
         call.send(b"part")
     call.abort(Abort.WRONG_TRAILERS)
     peer.read()
-    assert peer.answer(1).ended
-    assert "grpc-status" not in dict(peer.answer(1).trailers)
+    assert peer.response(1).ended
+    assert "grpc-status" not in dict(peer.response(1).trailers)
     assert peer.connection.output.closing is Closing.NO
 
 

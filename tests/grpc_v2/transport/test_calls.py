@@ -18,15 +18,15 @@ from tests.grpc_v2.transport.wire import ECHO, FACTS, Peer, bidi, message, reque
 def test_a_unary_response_has_upstreams_headers_message_and_trailers() -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"hello"))
-    answer = peer.answer(1)
-    assert answer.headers == [
+    response = peer.response(1)
+    assert response.headers == [
         (":status", "200"),
         ("content-type", "application/grpc"),
         ("grpc-encoding", "identity"),
         ("grpc-accept-encoding", "gzip"),
     ]
-    assert answer.messages == [b"hello"]
-    assert answer.trailers == [("grpc-status", "0")]
+    assert response.messages == [b"hello"]
+    assert response.trailers == [("grpc-status", "0")]
 
 
 def test_a_handler_gets_path_metadata_deadline_and_addresses_of_its_call() -> None:
@@ -53,7 +53,7 @@ def test_metadata_belongs_to_one_call() -> None:
     peer = Peer([unary(spoil)]).greet()
     for stream_id in (1, 3, 5, 7):
         peer.feed(peer.request(stream_id, b"", ECHO, x_a="fresh"))
-        assert peer.answer(stream_id).messages == [b"fresh"]
+        assert peer.response(stream_id).messages == [b"fresh"]
 
 
 def test_a_handler_may_respond_long_after_it_has_returned() -> None:
@@ -62,7 +62,7 @@ def test_a_handler_may_respond_long_after_it_has_returned() -> None:
     assert not peer.feed(peer.request(1, b""))
     parked[0].reply(b"late")
     peer.read()
-    assert peer.answer(1).messages == [b"late"]
+    assert peer.response(1).messages == [b"late"]
 
 
 def test_initial_and_trailing_metadata_reach_the_client() -> None:
@@ -75,8 +75,8 @@ def test_initial_and_trailing_metadata_reach_the_client() -> None:
 
     peer = Peer([unary(handler)]).greet()
     peer.feed(peer.request(1, b""))
-    assert {("x-first", "1"), ("x-first-bin", "/wA")} <= set(peer.answer(1).headers)
-    assert {("x-last", "2"), ("x-last-bin", "AQ"), ("grpc-status", "0")} == set(peer.answer(1).trailers)
+    assert {("x-first", "1"), ("x-first-bin", "/wA")} <= set(peer.response(1).headers)
+    assert {("x-last", "2"), ("x-last-bin", "AQ"), ("grpc-status", "0")} == set(peer.response(1).trailers)
 
 
 def test_an_error_without_a_message_is_one_header_block() -> None:
@@ -84,8 +84,8 @@ def test_an_error_without_a_message_is_one_header_block() -> None:
     peer = Peer([unary(lambda call, request: call.finish(5, "nö\n%", {"x-why": "because"}))]).greet()
     frames = peer.feed(peer.request(1, b""))
     assert [(frame.kind, frame.flags) for frame in frames] == [(f.HEADERS, f.END_HEADERS | f.END_STREAM)]
-    assert peer.answer(1).status == (5, "n%C3%B6%0A%25")
-    assert ("x-why", "because") in peer.answer(1).headers
+    assert peer.response(1).status == (5, "n%C3%B6%0A%25")
+    assert ("x-why", "because") in peer.response(1).headers
 
 
 def test_a_server_streaming_call_returns_its_messages_then_the_status() -> None:
@@ -96,15 +96,15 @@ def test_a_server_streaming_call_returns_its_messages_then_the_status() -> None:
 
     peer = Peer([streaming(handler)]).greet()
     peer.feed(peer.request(1, b""))
-    assert peer.answer(1).messages == [b"0", b"1", b"2"]
-    assert peer.answer(1).status == (0, "")
+    assert peer.response(1).messages == [b"0", b"1", b"2"]
+    assert peer.response(1).status == (0, "")
 
 
 def test_a_stream_without_a_message_ends_in_one_header_block() -> None:
     peer = Peer([streaming(lambda call, request: call.finish())]).greet()
     peer.feed(peer.request(1, b""))
-    assert peer.answer(1).status == (0, "")
-    assert peer.answer(1).trailers == []
+    assert peer.response(1).status == (0, "")
+    assert peer.response(1).trailers == []
 
 
 def test_messages_of_a_bidirectional_call_reach_the_handler_as_they_arrive() -> None:
@@ -123,9 +123,9 @@ def test_messages_of_a_bidirectional_call_reach_the_handler_as_they_arrive() -> 
     body = message(b"one") + message(b"") + message(b"three")
     for at in range(len(body)):
         peer.feed(peer.data(1, body[at : at + 1]))
-    assert peer.answer(1).messages == [b"ONE", b"", b"THREE"]
+    assert peer.response(1).messages == [b"ONE", b"", b"THREE"]
     peer.feed(peer.data(1, b"", end=True))
-    assert peer.answer(1).status == (0, "bye")
+    assert peer.response(1).status == (0, "bye")
 
 
 def test_a_bidirectional_call_that_the_server_ends_is_reset_with_no_error() -> None:
@@ -135,8 +135,8 @@ def test_a_bidirectional_call_that_the_server_ends_is_reset_with_no_error() -> N
     peer.feed(peer.headers(1, request_fields()))
     calls[0].finish(9, "enough")
     peer.read()
-    assert peer.answer(1).status == (9, "enough")
-    assert peer.answer(1).reset == ErrorCode.NO_ERROR
+    assert peer.response(1).status == (9, "enough")
+    assert peer.response(1).reset == ErrorCode.NO_ERROR
     assert not peer.feed(peer.data(1, message(b"more"), end=True))
     assert not calls[0].cancelled
 
@@ -151,7 +151,7 @@ def test_a_bidirectional_method_serves_client_streaming_calls() -> None:
 
     peer = Peer([bidi(handler)]).greet()
     peer.feed(peer.headers(1, request_fields()) + peer.data(1, message(b"ab") + message(b"cde"), end=True))
-    assert peer.answer(1).messages == [b"5"]
+    assert peer.response(1).messages == [b"5"]
 
 
 def test_gzip_messages_are_decompressed_among_uncompressed_ones() -> None:
@@ -166,15 +166,15 @@ def test_gzip_messages_are_decompressed_among_uncompressed_ones() -> None:
     assert calls == [b"packed", b"plain"]
     peer.feed(peer.headers(3, request_fields("/test.Echo/One", grpc_encoding="gzip")))
     peer.feed(peer.data(3, message(gzip.compress(b"whole"), 1), end=True))
-    assert peer.answer(3).messages == [b"whole"]
+    assert peer.response(3).messages == [b"whole"]
 
 
 def test_an_unknown_encoding_is_unimplemented() -> None:
     """An unknown encoding is UNIMPLEMENTED, and the response lists the supported encodings."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_encoding="snappy"))
-    assert peer.answer(1).status == (12, "Can't find decompressor for snappy")
-    assert ("grpc-accept-encoding", "gzip") in peer.answer(1).headers
+    assert peer.response(1).status == (12, "Can't find decompressor for snappy")
+    assert ("grpc-accept-encoding", "gzip") in peer.response(1).headers
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_an_unknown_method_is_unimplemented(path: str, text: str) -> None:
     """An unknown method is UNIMPLEMENTED with the text of upstream's server."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"", path))
-    assert peer.answer(1).status == (12, text)
+    assert peer.response(1).status == (12, text)
 
 
 @pytest.mark.parametrize(
@@ -207,11 +207,11 @@ def test_a_request_that_is_not_grpc_gets_a_plain_http_response(
     peer = Peer([unary()]).greet()
     fields = [change if name == change[0] else (name, value) for name, value in request_fields()]
     peer.feed(peer.headers(1, fields))
-    assert not peer.answer(1).headers
+    assert not peer.response(1).headers
     peer.feed(peer.data(1, b"anything", end=True))
-    assert peer.answer(1).headers[0] == (":status", http_status)
-    assert peer.answer(1).body.decode().startswith(text)
-    assert peer.answer(1).ended
+    assert peer.response(1).headers[0] == (":status", http_status)
+    assert peer.response(1).body.decode().startswith(text)
+    assert peer.response(1).ended
 
 
 @pytest.mark.parametrize("content_type", ["application/grpc", "application/grpc+proto", "application/grpc;x=y"])
@@ -219,7 +219,7 @@ def test_the_grpc_content_type_is_accepted_with_and_without_a_format(content_typ
     peer = Peer([unary()]).greet()
     fields = [field for field in request_fields() if field[0] != "content-type"]
     peer.feed(peer.headers(1, [*fields, ("content-type", content_type)]) + peer.data(1, message(b"x"), end=True))
-    assert peer.answer(1).messages == [b"x"]
+    assert peer.response(1).messages == [b"x"]
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_a_unary_request_of_anything_but_one_message_is_internal(
     for at in range(0, len(body), -(-len(body) // pieces) or 1):
         peer.feed(peer.data(1, body[at : at + (-(-len(body) // pieces) or 1)]))
     peer.feed(peer.data(1, b"", end=True))
-    assert peer.answer(1).status == status
+    assert peer.response(1).status == status
     assert not called
     assert not peer.log
 
@@ -267,7 +267,7 @@ def test_an_undecodable_message_ends_the_call_with_unknown(kind: MethodKind) -> 
     """A message that cannot be decoded ends the call with UNKNOWN and no text, as in upstream, and is not logged."""
     peer = Peer([GrpcMethod(ECHO, kind, _undecodable, lambda call, request: None)]).greet()
     peer.feed(peer.request(1, b"junk"))
-    assert peer.answer(1).status == (2, "")
+    assert peer.response(1).status == (2, "")
     assert not peer.log
 
 
@@ -294,8 +294,8 @@ def test_a_handler_that_raises_ends_only_its_call_with_internal(method: GrpcMeth
     """
     peer = Peer([method, unary(path="/test.Echo/Fine")]).greet()
     peer.feed(peer.request(1, b"x") + peer.request(3, b"fine", "/test.Echo/Fine"))
-    assert peer.answer(1).status == (13, "test.Echo/Unary failed in the server, whose log says why")
-    assert peer.answer(3).messages == [b"fine"]
+    assert peer.response(1).status == (13, "test.Echo/Unary failed in the server, whose log says why")
+    assert peer.response(3).messages == [b"fine"]
     assert len(peer.log) == 1
     assert peer.log[0].startswith("gRPC /test.Echo/Unary failed in its handler\nTraceback")
     assert peer.connection.output.failure is None
@@ -311,7 +311,7 @@ def test_the_response_of_a_handler_that_raises_afterwards_stays() -> None:
 
     peer = Peer([unary(handler)]).greet()
     peer.feed(peer.request(1, b""))
-    assert peer.answer(1).status == (0, "")
+    assert peer.response(1).status == (0, "")
     assert "too late" in peer.log[0]
 
 
@@ -416,7 +416,7 @@ def test_a_parked_call_is_cancelled_after_its_deadline_and_the_grace_period() ->
     assert not heard
     _expire(peer, 0.001)
     assert heard == ["up"]
-    assert peer.answer(1).status == (4, "deadline exceeded")
+    assert peer.response(1).status == (4, "deadline exceeded")
 
 
 def test_a_started_response_is_reset_at_its_deadline() -> None:
@@ -427,7 +427,7 @@ def test_a_started_response_is_reset_at_its_deadline() -> None:
     parked[0].send(bytes(100_000))
     _expire(peer, 1 + DEADLINE_GRACE_SECONDS)
     assert parked[0].cancelled
-    assert peer.answer(1).reset == ErrorCode.CANCEL
+    assert peer.response(1).reset == ErrorCode.CANCEL
     assert not peer.feed(f.window_update(0, 100_000))
 
 
@@ -435,16 +435,16 @@ def test_an_incomplete_request_gets_deadline_exceeded() -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="100m")) + peer.data(1, b"\0\0"))
     _expire(peer, 0.1 + DEADLINE_GRACE_SECONDS)
-    assert peer.answer(1).status == (4, "deadline exceeded")
+    assert peer.response(1).status == (4, "deadline exceeded")
 
 
 def test_a_silent_bidirectional_call_gets_deadline_exceeded() -> None:
     peer = Peer([bidi(lambda call, request: None)]).greet()
     peer.feed(peer.headers(1, request_fields(grpc_timeout="2S")))
     _expire(peer, 2 + DEADLINE_GRACE_SECONDS - 0.001)
-    assert not peer.answer(1).ended
+    assert not peer.response(1).ended
     _expire(peer, 0.001)
-    assert peer.answer(1).status == (4, "deadline exceeded")
+    assert peer.response(1).status == (4, "deadline exceeded")
 
 
 def test_a_call_with_a_response_needs_no_timer() -> None:
@@ -457,7 +457,7 @@ def test_a_call_with_a_response_needs_no_timer() -> None:
     assert peer.deadlines.next_due == peer.now + 1 + DEADLINE_GRACE_SECONDS
     parked[0].reply(b"in time")
     _expire(peer, 5)
-    assert peer.answer(3).status == (0, "")
+    assert peer.response(3).status == (0, "")
     assert peer.deadlines.next_due is None
 
 
@@ -466,21 +466,21 @@ def test_a_complete_response_that_waits_for_credit_has_no_deadline() -> None:
     peer.feed(peer.headers(1, request_fields(grpc_timeout="1S")) + peer.data(1, message(bytes(100_000)), end=True))
     _expire(peer, 9)
     peer.feed(f.window_update(0, 100_000) + f.window_update(1, 100_000))
-    assert peer.answer(1).messages == [bytes(100_000)]
+    assert peer.response(1).messages == [bytes(100_000)]
 
 
 def test_a_malformed_deadline_is_rejected_with_internal() -> None:
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"", ECHO, grpc_timeout="soon"))
-    assert peer.answer(1).status == (13, "malformed grpc-timeout: soon")
+    assert peer.response(1).status == (13, "malformed grpc-timeout: soon")
 
 
 def test_metadata_above_the_limit_is_resource_exhausted() -> None:
     """A header list above the limit is RESOURCE_EXHAUSTED, and the connection stays open."""
     peer = Peer([unary()], Limits(max_header_list_bytes=2_000)).greet()
     peer.feed(peer.request(1, b"", ECHO, x_long="v" * 1_900) + peer.request(3, b"ok"))
-    assert peer.answer(1).status[0] == 8
-    assert peer.answer(3).messages == [b"ok"]
+    assert peer.response(1).status[0] == 8
+    assert peer.response(3).messages == [b"ok"]
 
 
 def test_a_method_path_without_a_service_or_method_raises_value_error() -> None:

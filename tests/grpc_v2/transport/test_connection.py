@@ -51,11 +51,11 @@ def _session_bytes(peer: Peer) -> bytes:
 def _check_session(peer: Peer) -> None:
     assert peer.go_away() is None
     for stream_id, body in ((1, b"first"), (3, b"second"), (5, bytes(40_000))):
-        answer = peer.answer(stream_id)
-        assert answer.messages == [body]
-        assert answer.status == (0, "")
-        assert answer.ended
-        assert answer.reset is None
+        response = peer.response(stream_id)
+        assert response.messages == [body]
+        assert response.status == (0, "")
+        assert response.ended
+        assert response.reset is None
     assert [frame.payload for frame in peer.frames if frame.kind == f.PING] == [b"12345678"]
     assert not peer.connection.output.streams
     assert not peer.log
@@ -128,7 +128,7 @@ def test_random_frames_end_in_responses_resets_or_one_go_away(frames: list[bytes
     peer = Peer([unary()]).greet()
     peer.feed(peer.request(1, b"before"))
     peer.feed_in_pieces(b"".join(frames), size)
-    assert peer.answer(1).messages == [b"before"]
+    assert peer.response(1).messages == [b"before"]
     gone = [frame for frame in peer.frames if frame.kind == f.GOAWAY]
     assert len(gone) <= 1
     assert bool(gone) == bool(peer.connection.output.closing) == bool(peer.connection.output.failure)
@@ -198,7 +198,7 @@ def test_a_smaller_header_table_is_acknowledged_in_the_next_block() -> None:
     peer.feed(peer.request(1, b"a") + peer.request(3, b"b"))
     blocks = [frame.payload for frame in peer.frames if frame.kind == f.HEADERS]
     assert [block[:1] == b"\x20" for block in blocks] == [True, False, False, False]
-    assert peer.answer(3).messages == [b"b"]
+    assert peer.response(3).messages == [b"b"]
 
 
 def test_padding_and_priority_do_not_change_the_request() -> None:
@@ -208,7 +208,7 @@ def test_padding_and_priority_do_not_change_the_request() -> None:
     peer.feed(f.frame(f.HEADERS, flags, 1, b"\x04" + (9).to_bytes(4, "big") + b"\x10" + block + bytes(4)))
     body = message(b"padded")
     peer.feed(f.frame(f.DATA, f.PADDED | f.END_STREAM, 1, b"\x07" + body + bytes(7)))
-    assert peer.answer(1).messages == [b"padded"]
+    assert peer.response(1).messages == [b"padded"]
 
 
 @pytest.mark.parametrize("kind", [f.DATA, f.HEADERS])
@@ -239,7 +239,7 @@ def test_a_header_block_may_span_several_continuation_frames() -> None:
     data = f.frame(f.HEADERS, 0, 1, pieces[0])
     data += b"".join(f.frame(f.CONTINUATION, 0, 1, piece) for piece in pieces[1:])
     peer.feed(data + f.frame(f.CONTINUATION, f.END_HEADERS, 1, b"") + peer.data(1, message(b"x"), end=True))
-    assert peer.answer(1).messages == [b"x"]
+    assert peer.response(1).messages == [b"x"]
 
 
 @pytest.mark.parametrize("intruder", [f.ping(bytes(8), ack=False), f.frame(f.CONTINUATION, 4, 3, b""), f.settings()])
@@ -265,13 +265,13 @@ def test_a_small_block_with_a_huge_header_list_gets_resource_exhausted() -> None
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields()) + b"\x40\x01x" + b"\x7f\x81\x1e" + b"v" * 3_968
     peer.feed(f.frame(f.HEADERS, f.END_HEADERS | f.END_STREAM, 1, block + b"\xbe" * 9_000))
-    status, text = peer.answer(1).status
+    status, text = peer.response(1).status
     assert status == 8
     assert "exceeds the limit of 65536" in text
     # The table still equals the client's, so the next request is understood.
     peer.encoder.header_table.add(b"x", b"v" * 3_968)
     peer.feed(peer.request(3, b"next"))
-    assert peer.answer(3).messages == [b"next"]
+    assert peer.response(3).messages == [b"next"]
 
 
 def test_a_stream_above_the_limit_is_refused() -> None:
@@ -279,7 +279,7 @@ def test_a_stream_above_the_limit_is_refused() -> None:
     peer = Peer([unary(lambda call, request: None)], Limits(max_concurrent_streams=2)).greet()
     for stream_id in (1, 3, 5):
         peer.feed(peer.request(stream_id, b""))
-    assert [peer.answer(stream_id).reset for stream_id in (1, 3, 5)] == [None, None, ErrorCode.REFUSED_STREAM]
+    assert [peer.response(stream_id).reset for stream_id in (1, 3, 5)] == [None, None, ErrorCode.REFUSED_STREAM]
 
 
 _CALM = replace(_LIMITS, reset_burst=50, resets_per_second=10, control_burst=50, controls_per_second=10)
@@ -352,13 +352,13 @@ def test_after_a_graceful_go_away_calls_in_flight_are_served() -> None:
     final = peer.feed(f.ping(ping.payload, ack=True))
     assert [int.from_bytes(frame.payload[:4], "big") for frame in final] == [3]
     peer.feed(peer.request(5, b""))
-    assert peer.answer(5).reset == ErrorCode.REFUSED_STREAM
+    assert peer.response(5).reset == ErrorCode.REFUSED_STREAM
     for call in parked:
         assert peer.connection.output.closing is Closing.NO
         call.reply(b"late")
         peer.read()
     assert peer.connection.output.closing is Closing.AFTER_OUTPUT
-    assert peer.answer(3).messages == [b"late"]
+    assert peer.response(3).messages == [b"late"]
 
 
 @pytest.mark.parametrize("last_act", ["client resets", "server resets"])
@@ -390,9 +390,9 @@ def test_trailers_end_a_request() -> None:
     peer = Peer([unary()]).greet()
     body = peer.headers(1, request_fields()) + peer.data(1, message(b"x"))
     peer.feed(body + peer.headers(1, [("x-sum", "1")], end=True))
-    assert peer.answer(1).messages == [b"x"]
+    assert peer.response(1).messages == [b"x"]
     peer.feed(peer.headers(3, request_fields()) + peer.headers(3, request_fields(), end=True))
-    assert peer.answer(3).reset == ErrorCode.PROTOCOL_ERROR
+    assert peer.response(3).reset == ErrorCode.PROTOCOL_ERROR
 
 
 @pytest.mark.parametrize(("promised", "sent"), [("5", 6), ("7", 6), ("0", 6), ("6", 0)])
@@ -400,7 +400,7 @@ def test_a_body_that_differs_from_its_content_length_resets_the_stream(promised:
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields(content_length=promised)))
     peer.feed(peer.data(1, message(b"x")[:sent], end=True))
-    assert peer.answer(1).reset == ErrorCode.PROTOCOL_ERROR
+    assert peer.response(1).reset == ErrorCode.PROTOCOL_ERROR
 
 
 def test_a_stream_that_depends_on_itself_is_reset() -> None:
@@ -408,9 +408,9 @@ def test_a_stream_that_depends_on_itself_is_reset() -> None:
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields(x_new="1"))
     peer.feed(f.frame(f.HEADERS, f.END_HEADERS | f.PRIORITIZED, 1, (1).to_bytes(4, "big") + b"\0" + block))
-    assert peer.answer(1).reset == ErrorCode.PROTOCOL_ERROR
+    assert peer.response(1).reset == ErrorCode.PROTOCOL_ERROR
     peer.feed(peer.headers(3, request_fields(x_new="1")) + peer.data(3, message(b"ok"), end=True))
-    assert peer.answer(3).messages == [b"ok"]
+    assert peer.response(3).messages == [b"ok"]
 
 
 def test_requests_reach_the_method_of_their_path() -> None:
@@ -418,4 +418,4 @@ def test_requests_reach_the_method_of_their_path() -> None:
         [unary(lambda call, request: call.reply(call.path.encode()), path) for path in (ECHO, "/a.B/C")]
     ).greet()
     peer.feed(peer.request(1, b"") + peer.request(3, b"", "/a.B/C"))
-    assert [peer.answer(stream_id).messages for stream_id in (1, 3)] == [[ECHO.encode()], [b"/a.B/C"]]
+    assert [peer.response(stream_id).messages for stream_id in (1, 3)] == [[ECHO.encode()], [b"/a.B/C"]]

@@ -118,7 +118,7 @@ def test_an_opened_initial_window_costs_the_same_per_stream() -> None:
         peer = _waiting_for_their_windows(streams)
         lines = executed_lines(lambda: peer.connection.receive(_initial_window(105), peer.now))
         peer.read()
-        assert all(peer.answer(3 + 2 * at).ended for at in range(streams))
+        assert all(peer.response(3 + 2 * at).ended for at in range(streams))
         return lines / streams
 
     assert work_for_each(400) <= 1.2 * work_for_each(50)
@@ -129,10 +129,10 @@ def test_streams_with_the_most_credit_are_served_when_the_initial_window_grows()
     peer = _waiting_for_their_windows(4)
     peer.feed(f.window_update(3, 20) + f.window_update(5, 10) + f.window_update(7, 30))
     peer.feed(_initial_window(1))
-    assert [len(peer.answer(stream_id).body) for stream_id in (3, 5, 7, 9)] == [21, 11, 31, 1]
+    assert [len(peer.response(stream_id).body) for stream_id in (3, 5, 7, 9)] == [21, 11, 31, 1]
     # Credit for a stream whose window stays closed counts at the next change of the initial window.
     peer.feed(_initial_window(0) + f.window_update(9, 1) + _initial_window(1))
-    assert [len(peer.answer(stream_id).body) for stream_id in (3, 5, 7, 9)] == [21, 11, 31, 2]
+    assert [len(peer.response(stream_id).body) for stream_id in (3, 5, 7, 9)] == [21, 11, 31, 2]
 
 
 def test_a_stream_that_is_reset_while_it_waits_uses_no_credit() -> None:
@@ -141,8 +141,8 @@ def test_a_stream_that_is_reset_while_it_waits_uses_no_credit() -> None:
         peer = prepare(3)
         peer.feed(f.rst_stream(3, ErrorCode.CANCEL) + f.rst_stream(5, ErrorCode.CANCEL))
         peer.feed(_initial_window(_WIDE) + f.window_update(0, _WIDE))
-        assert peer.answer(7).ended
-        assert [peer.answer(3).body, peer.answer(5).body] == [b"", b""]
+        assert peer.response(7).ended
+        assert [peer.response(3).body, peer.response(5).body] == [b"", b""]
         assert peer.connection.output.sender.unsent_bytes == 0
 
 
@@ -212,11 +212,11 @@ def test_responses_that_get_no_credit_are_bounded() -> None:
     peer = Peer([unary()], Limits(max_unsent_bytes=1_000)).greet({INITIAL_WINDOW_SIZE: 0})
     for stream_id in (1, 3, 5):
         peer.feed(peer.request(stream_id, bytes(600)))
-    assert [peer.answer(stream_id).reset for stream_id in (1, 3, 5)] == [None, None, ErrorCode.REFUSED_STREAM]
+    assert [peer.response(stream_id).reset for stream_id in (1, 3, 5)] == [None, None, ErrorCode.REFUSED_STREAM]
     peer.feed(f.window_update(1, 605))
     peer.feed(peer.request(7, bytes(600)))
-    assert peer.answer(7).reset is None
-    assert peer.answer(1).messages == [bytes(600)]
+    assert peer.response(7).reset is None
+    assert peer.response(1).messages == [bytes(600)]
 
 
 def test_a_response_that_is_sent_reset_or_stalled_no_longer_counts_as_unsent() -> None:
@@ -281,7 +281,7 @@ def test_a_stream_that_was_reset_and_then_abandoned_is_evicted_once() -> None:
     """DATA behind the client's reset gives a stream up; later ends of either kind do not miss it."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields()) + f.rst_stream(1, ErrorCode.CANCEL) + f.frame(f.DATA, 0, 1, b"x"))
-    assert peer.answer(1).reset == ErrorCode.STREAM_CLOSED
+    assert peer.response(1).reset == ErrorCode.STREAM_CLOSED
     for stream_id in range(3, 2_063, 2):
         peer.feed(peer.headers(stream_id, request_fields("/test.Echo/Missing")))
     for stream_id in range(2_063, 4_123, 2):

@@ -24,10 +24,10 @@ def test_a_response_waits_for_its_streams_credit() -> None:
     assert _sizes(peer) == [10]
     peer.feed(f.window_update(1, 14))
     assert _sizes(peer) == [10, 14]
-    assert not peer.answer(1).ended
+    assert not peer.response(1).ended
     peer.feed(f.window_update(1, 1))
-    assert peer.answer(1).messages == [b"a" * 20]
-    assert peer.answer(1).status == (0, "")
+    assert peer.response(1).messages == [b"a" * 20]
+    assert peer.response(1).status == (0, "")
 
 
 def test_the_connections_window_blocks_the_responses_of_all_streams() -> None:
@@ -38,7 +38,7 @@ def test_the_connections_window_blocks_the_responses_of_all_streams() -> None:
     assert sum(_sizes(peer)) == 65_535
     for _ in range(30):
         peer.feed(f.window_update(0, 5_000))
-    assert [peer.answer(stream_id).messages for stream_id in (1, 3, 5)] == [[bytes(60_000)]] * 3
+    assert [peer.response(stream_id).messages for stream_id in (1, 3, 5)] == [[bytes(60_000)]] * 3
     assert not peer.connection.output.streams
 
 
@@ -73,11 +73,11 @@ def test_small_messages_wait_behind_a_large_one() -> None:
 
     peer = Peer([streaming(handler)]).greet({INITIAL_WINDOW_SIZE: 20})
     peer.feed(peer.request(1, b""))
-    while not peer.answer(1).ended:
+    while not peer.response(1).ended:
         assert peer.feed(f.window_update(1, 7))
-    assert [len(found) for found in peer.answer(1).messages] == [100, 3, 50, 0]
-    assert peer.answer(1).status == (5, "done")
-    assert ("x-end", "yes") in peer.answer(1).trailers
+    assert [len(found) for found in peer.response(1).messages] == [100, 3, 50, 0]
+    assert peer.response(1).status == (5, "done")
+    assert ("x-end", "yes") in peer.response(1).trailers
 
 
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 3, 5]), st.integers(1, 40_000)), max_size=60), st.integers(0, 30_000))
@@ -95,7 +95,7 @@ def test_credit_is_never_overdrawn(updates: list[tuple[int, int]], initial: int)
             stream_credit[stream_id] += increment
         else:
             total += increment
-        sent = {key: len(peer.answer(key).body) for key in bodies}
+        sent = {key: len(peer.response(key).body) for key in bodies}
         assert sum(sent.values()) <= total
         assert all(sent[key] <= stream_credit[key] for key in bodies)
         waiting = [key for key in bodies if sent[key] < len(bodies[key]) + 5]
@@ -113,7 +113,7 @@ def test_a_changed_initial_window_applies_to_open_streams() -> None:
     peer.feed(f.window_update(1, 1))
     assert sum(_sizes(peer)) == 101
     peer.feed(f.settings(encode_settings({INITIAL_WINDOW_SIZE: 1_000})))
-    assert peer.answer(1).messages == [bytes(300)]
+    assert peer.response(1).messages == [bytes(300)]
 
 
 def test_data_frames_have_at_most_the_size_that_the_client_allows() -> None:
@@ -132,7 +132,7 @@ def test_long_trailers_continue_in_continuation_frames() -> None:
     peer.feed(peer.request(1, b""))
     kinds = [frame.kind for frame in peer.frames if frame.stream_id == 1]
     assert kinds == [f.HEADERS, f.CONTINUATION, f.CONTINUATION]
-    assert peer.answer(1).status == (3, "x" * 40_000)
+    assert peer.response(1).status == (3, "x" * 40_000)
 
 
 @pytest.mark.parametrize("stream_id", [0, 1])
@@ -142,7 +142,7 @@ def test_credit_that_overflows_a_window_is_a_flow_control_error(stream_id: int) 
     peer.feed(peer.request(1, b""))
     peer.feed(f.window_update(stream_id, 0x7FFF_FFFF))
     if stream_id:
-        assert peer.answer(1).reset == ErrorCode.FLOW_CONTROL_ERROR
+        assert peer.response(1).reset == ErrorCode.FLOW_CONTROL_ERROR
     else:
         assert peer.connection.output.failure == "FLOW_CONTROL_ERROR: the connection's window overflows"
 
@@ -165,7 +165,7 @@ def test_received_bytes_are_credited_to_the_client() -> None:
                 windows[frame.stream_id] += int.from_bytes(frame.payload, "big")
         windows = {key: window - room for key, window in windows.items()}
         at += room
-    assert peer.answer(1).messages == [bytes(1_000_000)]
+    assert peer.response(1).messages == [bytes(1_000_000)]
 
 
 def test_a_message_of_4_mib_needs_no_further_credit() -> None:
@@ -183,7 +183,7 @@ def test_a_client_that_exceeds_a_streams_credit_is_reset() -> None:
     flood = peer.data(1, message(bytes(16_379)))
     assert not peer.feed(flood)
     peer.feed(flood)
-    assert peer.answer(1).reset == ErrorCode.FLOW_CONTROL_ERROR
+    assert peer.response(1).reset == ErrorCode.FLOW_CONTROL_ERROR
     assert peer.connection.output.failure is None
     assert held[0].cancelled
 
@@ -201,16 +201,16 @@ def test_a_message_above_the_limit_is_rejected_by_its_prefix() -> None:
     """A message above the limit is rejected by its prefix. Its remaining bytes are ignored and credited."""
     peer = Peer([unary()], Limits(max_message_bytes=1_000)).greet()
     peer.feed(peer.headers(1, request_fields()) + peer.data(1, message(bytes(1_001))[:20]))
-    assert peer.answer(1).status == (8, "gRPC message exceeds maximum size 1000: 1001")
-    assert peer.answer(1).reset == ErrorCode.NO_ERROR
+    assert peer.response(1).status == (8, "gRPC message exceeds maximum size 1000: 1001")
+    assert peer.response(1).reset == ErrorCode.NO_ERROR
     assert not peer.feed(peer.data(1, bytes(16_000), end=True))
     peer.feed(peer.request(3, b"next", ECHO))
-    assert peer.answer(3).messages == [b"next"]
+    assert peer.response(3).messages == [b"next"]
 
 
 def test_a_message_above_the_limit_in_one_piece_is_rejected_as_well() -> None:
     """The fast path for a whole request enforces the limit as well."""
     peer = Peer([unary()], Limits(max_message_bytes=1_000)).greet()
     peer.feed(peer.request(1, bytes(1_001)) + peer.request(3, bytes(1_000)))
-    assert peer.answer(1).status[0] == 8
-    assert peer.answer(3).messages == [bytes(1_000)]
+    assert peer.response(1).status[0] == 8
+    assert peer.response(3).messages == [bytes(1_000)]

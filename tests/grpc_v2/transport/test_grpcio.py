@@ -198,12 +198,12 @@ def _served_again(channel: grpc.Channel) -> bytes:
     deadline = time.monotonic() + _PATIENCE_S
     while True:
         try:
-            answer: bytes = call(b"on", timeout=_PATIENCE_S, wait_for_ready=True)
+            response: bytes = call(b"on", timeout=_PATIENCE_S, wait_for_ready=True)
         except grpc.RpcError as error:
             if error.code() is not grpc.StatusCode.UNAVAILABLE or time.monotonic() > deadline:
                 raise
         else:
-            return answer
+            return response
 
 
 _OUTCOMES = {

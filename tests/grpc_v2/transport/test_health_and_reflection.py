@@ -115,9 +115,9 @@ class Probed:
             self.request.SerializeToString,
             self.response.FromString,
         )
-        (answer,) = list(call(iter([self.request(host="h", **question)]), timeout=_PATIENCE_S))
-        assert answer.valid_host == "h"
-        return answer
+        (response,) = list(call(iter([self.request(host="h", **question)]), timeout=_PATIENCE_S))
+        assert response.valid_host == "h"
+        return response
 
 
 @pytest.fixture
@@ -173,8 +173,8 @@ def test_health_and_reflection_responses_equal_the_public_services_bytes(both: P
 @pytest.mark.parametrize("package", ["grpc.reflection.v1", "grpc.reflection.v1alpha"])
 def test_reflection_lists_the_services_under_their_real_names(both: Probed, package: str) -> None:
     """Both versions list the services under their real names."""
-    answer = both.ask(package, list_services="")
-    assert [service.name for service in answer.list_services_response.service] == [
+    response = both.ask(package, list_services="")
+    assert [service.name for service in response.list_services_response.service] == [
         "grpc.health.v1.Health",
         "grpc.reflection.v1.ServerReflection",
         "grpc.reflection.v1alpha.ServerReflection",
@@ -194,8 +194,8 @@ def test_reflection_lists_the_services_under_their_real_names(both: Probed, pack
 )
 def test_reflection_returns_a_file_with_its_imports(both: Probed, question: dict[str, str]) -> None:
     """A file is returned with all its imports, by name or by symbol."""
-    answer = both.ask("grpc.reflection.v1", **question)
-    files = [FileDescriptorProto.FromString(data) for data in answer.file_descriptor_response.file_descriptor_proto]
+    response = both.ask("grpc.reflection.v1", **question)
+    files = [FileDescriptorProto.FromString(data) for data in response.file_descriptor_response.file_descriptor_proto]
     assert [file.name for file in files] == ["true/things.proto", timestamp_pb2.DESCRIPTOR.name]
     assert files[0].service[0].name == "Things"
 
@@ -219,8 +219,8 @@ def test_a_reflection_request_without_a_result_is_an_error_response(
 
 def test_a_type_without_extensions_returns_an_empty_list(both: Probed) -> None:
     """A type without extensions returns an empty list with the type's name."""
-    answer = both.ask("grpc.reflection.v1", all_extension_numbers_of_type="true.name.Outer")
-    numbers = answer.all_extension_numbers_response
+    response = both.ask("grpc.reflection.v1", all_extension_numbers_of_type="true.name.Outer")
+    numbers = response.all_extension_numbers_response
     assert (numbers.base_type_name, list(numbers.extension_number)) == ("true.name.Outer", [])
 
 

@@ -97,7 +97,7 @@ def test_the_server_sends_the_frames_of_the_tables_action(state: StreamState, ev
     action, after = TRANSITIONS[state, event]
     answered = [frame.kind for frame in peer.feed(_frame_for(event, peer))]
     stream = peer.connection.output.streams.get(3)
-    reset = peer.answer(3).reset
+    reset = peer.response(3).reset
     gone = peer.go_away()
     if action in (StreamAction.CONNECTION_PROTOCOL, StreamAction.CONNECTION_CLOSED):
         assert gone is not None
@@ -115,10 +115,10 @@ def test_the_server_sends_the_frames_of_the_tables_action(state: StreamState, ev
         assert stream is None
     elif action in (StreamAction.TRAILERS, StreamAction.DELIVER) and after is StreamState.HALF_CLOSED_REMOTE:
         # The request has ended without a complete message, so it gets an error.
-        assert peer.answer(3).status[0] == 13
+        assert peer.response(3).status[0] == 13
         assert stream is None
     elif action is StreamAction.BEGIN and after is StreamState.HALF_CLOSED_REMOTE:
-        assert peer.answer(3).status == (13, "Half-closed without a request")
+        assert peer.response(3).status == (13, "Half-closed without a request")
     else:
         assert stream is not None
         assert stream.state is after

@@ -111,7 +111,7 @@ class Peer:
         self.now = 1_000.0
         self.encoder = Encoder()
         self.frames: list[Frame] = []
-        self.answers: dict[int, Answer] = {}
+        self.responses: dict[int, Answer] = {}
         self._decoder = Decoder()
         self._rest = b""
         self._blocks: dict[int, tuple[int, bytes]] = {}
@@ -160,16 +160,16 @@ class Peer:
         """Return the frames of a unary request."""
         return self.headers(stream_id, request_fields(path, **headers)) + self.data(stream_id, message(body), end=True)
 
-    def answer(self, stream_id: int) -> Answer:
+    def response(self, stream_id: int) -> Answer:
         """Return the state of a stream."""
-        return self.answers.setdefault(stream_id, Answer())
+        return self.responses.setdefault(stream_id, Answer())
 
     def go_away(self) -> Frame | None:
         """Return the last GOAWAY frame, None if there was none."""
         return next((frame for frame in reversed(self.frames) if frame.kind == f.GOAWAY), None)
 
     def _learn(self, frame: Frame) -> None:
-        answer = self.answer(frame.stream_id)
+        response = self.response(frame.stream_id)
         if frame.kind in (f.HEADERS, f.CONTINUATION):
             flags, block = self._blocks.pop(frame.stream_id, (frame.flags, b""))
             block += frame.payload
@@ -177,16 +177,16 @@ class Peer:
                 self._blocks[frame.stream_id] = (flags, block)
                 return
             fields = [(str(name), str(value)) for name, value in self._decoder.decode(block)]
-            if answer.headers:
-                answer.trailers = fields
+            if response.headers:
+                response.trailers = fields
             else:
-                answer.headers = fields
-            answer.ended = bool(flags & f.END_STREAM)
+                response.headers = fields
+            response.ended = bool(flags & f.END_STREAM)
         elif frame.kind == f.DATA:
-            answer.body += frame.payload
-            answer.ended = bool(frame.flags & f.END_STREAM)
+            response.body += frame.payload
+            response.ended = bool(frame.flags & f.END_STREAM)
         elif frame.kind == f.RST_STREAM:
-            answer.reset = frame.code
+            response.reset = frame.code
 
 
 def echo(call: ServerCall, request: bytes) -> None:

@@ -19,7 +19,7 @@ from observations import (
     TimedSent,
 )
 from simulation import Action, Setup, Simulation
-from test_oracle import answers, complaint
+from test_oracle import complaint, responses
 
 CRASHES = {"power": 0, "process": 1, "graceful stop": 5}
 """Numbers of the crash verb."""
@@ -101,7 +101,7 @@ def test_a_message_that_never_arrives_after_a_crash_is_reported_by_name() -> Non
     """A message that never arrives after a crash is reported by its name, in many random situations."""
     named = set()
     for seed in range(60):
-        setup, stream = answers(seed, crashing=True)
+        setup, stream = responses(seed, crashing=True)
         for message_id, lost in islice(waiting_in_a_crash(list(stream)), 3):
             words = complaint(setup, lost)
             assert words

@@ -6,7 +6,7 @@ import pytest
 from mutation_dead_letters import a_change_hides_another_message, a_dead_letter_is_still_in_flight
 from observations import Stored
 from simulation import MODES, PULL_GROUPS, Setup, Simulation, plan, run
-from test_oracle import Falsify, answers, complaint
+from test_oracle import Falsify, complaint, responses
 
 TOPIC = "B"
 """A topic with one queue."""
@@ -69,7 +69,7 @@ def test_a_message_in_two_states_or_none_is_reported_with_its_states(falsify: Fa
     """A message in two states or in none is reported with its states, in the same step."""
     said = [
         complaint(setup, one)
-        for setup, stream in (answers(seed) for seed in range(16))
+        for setup, stream in (responses(seed) for seed in range(16))
         for one in islice(falsify(list(stream)), 3)
     ]
 

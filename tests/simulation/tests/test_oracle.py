@@ -54,7 +54,9 @@ Falsify = Callable[[Stream], Iterator[Stream]]
 
 
 @cache
-def answers(seed: int, mode: str = "check points", *, crashing: bool = False) -> tuple[Setup, tuple[Observation, ...]]:
+def responses(
+    seed: int, mode: str = "check points", *, crashing: bool = False
+) -> tuple[Setup, tuple[Observation, ...]]:
     """Return the observations of a correct broker."""
     setup, actions = plan(seed)
     setup = setup._replace(mode=mode, retention="")
@@ -465,21 +467,21 @@ IN_EVERY_MODE: tuple[Falsify, ...] = (
 def test_unchanged_observations_have_no_violation() -> None:
     """The unchanged observations contain no violation when they are processed a second time."""
     for seed in SEEDS:
-        setup, stream = answers(seed)
+        setup, stream = responses(seed)
         assert complaint(setup, list(stream)) == ""
 
 
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda falsify: falsify.__name__)
 def test_a_falsified_observation_is_reported(falsify: Falsify) -> None:
     """One falsified observation of this kind, anywhere, is reported."""
-    assert falsified_in(falsify, [answers(seed) for seed in SEEDS]) >= 3, "too few places to be wrong in"
+    assert falsified_in(falsify, [responses(seed) for seed in SEEDS]) >= 3, "too few places to be wrong in"
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "check points"])
 @pytest.mark.parametrize("falsify", IN_EVERY_MODE, ids=lambda falsify: falsify.__name__)
 def test_a_falsified_observation_is_reported_in_every_pop_mode(falsify: Falsify, mode: str) -> None:
     """One falsified observation of this kind is reported in the other pop modes, too."""
-    assert falsified_in(falsify, [answers(seed, mode) for seed in SEEDS[:6]]) >= 3, "too few places to be wrong in"
+    assert falsified_in(falsify, [responses(seed, mode) for seed in SEEDS[:6]]) >= 3, "too few places to be wrong in"
 
 
 def falsified_in(falsify: Falsify, streams: list[tuple[Setup, tuple[Observation, ...]]]) -> int:
@@ -497,7 +499,7 @@ def falsified_in(falsify: Falsify, streams: list[tuple[Setup, tuple[Observation,
 @pytest.mark.parametrize("falsify", [a_crash_skips_messages])
 def test_a_crash_that_skips_messages_is_reported(falsify: Falsify) -> None:
     """A group that continues after messages that it has not got, after a crash, is reported."""
-    assert falsified_in(falsify, [answers(seed, crashing=True) for seed in SEEDS]) >= 3
+    assert falsified_in(falsify, [responses(seed, crashing=True) for seed in SEEDS]) >= 3
 
 
 @pytest.mark.parametrize(("position", "verdict"), [(2, ""), (1, "goes on at 1"), (0, "goes on at 0"), (-1, "at -1")])

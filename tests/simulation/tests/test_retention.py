@@ -26,7 +26,7 @@ TRIES = 2
 
 
 @cache
-def answers(seed: int) -> tuple[Setup, tuple[Observation, ...]]:
+def responses(seed: int) -> tuple[Setup, tuple[Observation, ...]]:
     """Return the observations of a correct broker that deleted files and did not crash."""
     setup, actions = plan(seed)
     setup = setup._replace(mode="check points", retention=SEEDS[seed])
@@ -38,7 +38,7 @@ def falsified_in(falsify: Falsify, retentions: Iterable[str]) -> list[str]:
     """Return the violation of each falsified stream."""
     draw = random.Random(falsify.__name__)
     said = []
-    for setup, stream in (answers(seed) for seed, retention in SEEDS.items() if retention in retentions):
+    for setup, stream in (responses(seed) for seed, retention in SEEDS.items() if retention in retentions):
         falsified = list(falsify(list(stream)))
         said += [complaint(setup, one) for one in draw.sample(falsified, min(TRIES, len(falsified)))]
         if len(said) >= 2 * TRIES:
@@ -77,9 +77,9 @@ def test_a_wrong_deletion_of_files_is_reported(falsify: Falsify, retentions: Ite
 
 def test_the_seeds_delete_files_of_every_retention_with_unread_messages() -> None:
     """Every kind of retention deletes files, even with unread messages, and clients meet deleted messages."""
-    seen = [one for seed in SEEDS for one in answers(seed)[1]]
+    seen = [one for seed in SEEDS for one in responses(seed)[1]]
 
-    assert all(any(isinstance(one, Deleted) for one in answers(seed)[1]) for seed in list(SEEDS)[:5])
+    assert all(any(isinstance(one, Deleted) for one in responses(seed)[1]) for seed in list(SEEDS)[:5])
     assert sum(isinstance(one, Pulled) and one.asked_offset < one.low for one in seen) > 20
     assert sum(isinstance(one, Acked | Hidden) and one.code == "NO_MESSAGE" for one in seen) > 2
     assert {plan(seed)[0].retention for seed in range(160)} == {"", *RETENTIONS}

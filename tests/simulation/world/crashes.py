@@ -67,4 +67,4 @@ class Crashes:
     def _begins_anew(self, away_ms: int = 0) -> None:
         offsets = self._session.broker.offsets
         found = tuple((group, place, offsets.query(group, *place)) for group, place in self._places)
-        self._session.see(obs.Crashed(self._session.now_ms, found, away_ms))
+        self._session.note(obs.Crashed(self._session.now_ms, found, away_ms))

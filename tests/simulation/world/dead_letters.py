@@ -37,7 +37,7 @@ class DeadLetters:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, Done), outcome
             now, attempt = self._session.now_ms, message.reconsume_times
-            self._session.see(obs.SentBack(now, client.group, message_id, attempt, DEAD_AT_ONCE, 0))
+            self._session.note(obs.SentBack(now, client.group, message_id, attempt, DEAD_AT_ONCE, 0))
 
         place = message.physical_offset
         operation = SendMessageBack(client.group, place, DEAD_AT_ONCE, message_id, handle.topic, False, 0)

@@ -76,7 +76,7 @@ class HalfMessages:
             assert isinstance(outcome, SendResult), outcome
             if not forget:
                 self._remember(Open(message_id, outcome.queue_offset, outcome.physical_offset, False))
-            self._session.see(obs.Prepared(now, topic, message_id, outcome.queue_offset))
+            self._session.note(obs.Prepared(now, topic, message_id, outcome.queue_offset))
 
         self._session.ask(
             client,
@@ -92,7 +92,7 @@ class HalfMessages:
         message_id = message.body.decode()
         times = int(message.property_map()["TRANSACTION_CHECK_TIMES"])
         self._remember(Open(message_id, effect.tran_state_table_offset, effect.commit_log_offset, True))
-        self._session.see(
+        self._session.note(
             obs.Checked(
                 self._session.now_ms,
                 client.channel.channel_id,
@@ -113,7 +113,7 @@ class HalfMessages:
                 code = outcome.code.name
             else:
                 code = "NO_ANSWER" if isinstance(outcome, NoResponse) else "SUCCESS"
-            self._session.see(
+            self._session.note(
                 obs.Ended(
                     self._session.now_ms,
                     known.message_id,

@@ -87,7 +87,7 @@ class PatientPuller:
         requests = self._requests
         if isinstance(result, PullResult):
             for record in result.records:
-                requests.see(Got(requests.now_ms, PULLERS, self._broker.name, decode(record).body.decode()))
+                requests.note(Got(requests.now_ms, PULLERS, self._broker.name, decode(record).body.decode()))
             self._offset = result.next_begin_offset
             commit = UpdateConsumerOffset(PULLERS, TOPIC, self._queue_id, self._offset)
             requests.engine.submit(self._broker, commit)
@@ -112,7 +112,7 @@ class PatientTaker:
         if isinstance(result, PopResult):
             for message in result.messages:
                 message_id = decode(message.record).body.decode()
-                requests.see(Got(requests.now_ms, TAKERS, self._broker.name, message_id))
+                requests.note(Got(requests.now_ms, TAKERS, self._broker.name, message_id))
                 self._acknowledge(message_id, self._ack_of(result, message), requests.now_ms + INVISIBLE_MS)
         requests.later(NEXT_MS if code == "SUCCESS" else PAUSE_MS, self.go_on)
 

@@ -23,7 +23,7 @@ class QueueLocks:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, LockBatchResult), outcome
             granted = tuple((queue.topic, queue.queue_id) for queue in outcome.queues)
-            self._session.see(obs.Locked(self._session.now_ms, client.group, client.name, tuple(queues), granted))
+            self._session.note(obs.Locked(self._session.now_ms, client.group, client.name, tuple(queues), granted))
 
         wanted = [MessageQueue(topic, self._session.broker.name, queue_id) for topic, queue_id in queues]
         self._session.ask(client, LockBatchMq(client.group, client.name, wanted), on_answer)
@@ -32,7 +32,7 @@ class QueueLocks:
         """Release queue locks."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
-            self._session.see(obs.Unlocked(self._session.now_ms, client.group, client.name, tuple(queues)))
+            self._session.note(obs.Unlocked(self._session.now_ms, client.group, client.name, tuple(queues)))
 
         wanted = [MessageQueue(topic, self._session.broker.name, queue_id) for topic, queue_id in queues]
         self._session.ask(client, UnlockBatchMq(client.group, client.name, wanted), on_answer)

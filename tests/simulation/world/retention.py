@@ -50,4 +50,4 @@ def delete(simulation: "Simulation", action: "Action", lost: bool) -> None:
 
 
 def _told(session: "Session") -> None:
-    session.see(obs.Told(session.now_ms))
+    session.note(obs.Told(session.now_ms))

@@ -113,7 +113,7 @@ class Session:
         else:
             call.on_answer(outcome, True)
 
-    def see(self, seen: obs.Observation) -> None:
+    def note(self, seen: obs.Observation) -> None:
         """Report an observation to the onlooker, after any deletions."""
         self.look_at_files()
         self._onlooker(seen)
@@ -134,10 +134,10 @@ class Session:
             raise AssertionError(f"{topic}@{queue_id}:{offset} cannot be read")
         message = decode(record)
         if is_half:
-            self.see(half_stored(self.now_ms, offset, message))
+            self.note(half_stored(self.now_ms, offset, message))
             return
         first_pop = properties.get("1ST_POP_TIME")
-        self.see(
+        self.note(
             obs.Stored(
                 self.now_ms,
                 topic,
@@ -166,8 +166,8 @@ class Session:
     def end_step(self) -> None:
         """Report changed offsets and queues, and that everything due has happened."""
         for seen in self._snapshots.changes(self.broker, self.now_ms):
-            self.see(seen)
-        self.see(obs.StepEnded(self.now_ms))
+            self.note(seen)
+        self.note(obs.StepEnded(self.now_ms))
 
     def advance(self, ms: int) -> None:
         """Advance the simulated time."""
@@ -218,7 +218,7 @@ class Session:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, SendResult), outcome
             place = outcome.queue_offset, message_id, level, due, outcome.physical_offset
-            self.see(obs.Sent(now, topic, outcome.queue_id, *place))
+            self.note(obs.Sent(now, topic, outcome.queue_id, *place))
 
         self.ask(
             client,
@@ -256,7 +256,7 @@ class Session:
             popped = self._popped(client, topic, outcome, order)
             if not forget:
                 client.handles += [message.handle for message in popped if message.handle is not None]
-            self.see(
+            self.note(
                 obs.Popped(
                     self.now_ms,
                     number,
@@ -277,7 +277,7 @@ class Session:
             )
 
         def on_wait(number: int) -> None:
-            self.see(
+            self.note(
                 obs.PopParked(
                     self.now_ms,
                     number,
@@ -351,7 +351,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
-            self.see(obs.Acked(self.now_ms, handle, order, code))
+            self.note(obs.Acked(self.now_ms, handle, order, code))
 
         operation = consume.AckMessage(handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset)
         self.ask(client, operation, on_answer)
@@ -369,7 +369,7 @@ class Session:
             assert isinstance(outcome, Done), outcome
             for _, members in batches.values():
                 for handle in members:
-                    self.see(obs.Acked(self.now_ms, handle, False, "SUCCESS", batch=True))
+                    self.note(obs.Acked(self.now_ms, handle, False, "SUCCESS", batch=True))
 
         entries = [
             consume.BatchAck(
@@ -395,7 +395,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             if isinstance(outcome, EngineError):
-                self.see(obs.Hidden(self.now_ms, handle, order, invisible_ms, outcome.code.name, None))
+                self.note(obs.Hidden(self.now_ms, handle, order, invisible_ms, outcome.code.name, None))
                 return
             assert isinstance(outcome, consume.ChangeInvisibleResult), outcome
             new = handle._replace(
@@ -406,7 +406,7 @@ class Session:
             )
             if not forget and not order and handle in client.handles:
                 client.handles[client.handles.index(handle)] = new
-            self.see(obs.Hidden(self.now_ms, handle, order, invisible_ms, "SUCCESS", new))
+            self.note(obs.Hidden(self.now_ms, handle, order, invisible_ms, "SUCCESS", new))
 
         operation = consume.ChangeInvisibleTime(
             handle.group, handle.topic, handle.queue_id, receipt(handle), handle.offset, invisible_ms
@@ -420,11 +420,11 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, consume.NotificationResult), outcome
-            self.see(obs.Notified(self.now_ms, number, client.group, topic, outcome.has_msg, waited, deadline))
+            self.note(obs.Notified(self.now_ms, number, client.group, topic, outcome.has_msg, waited, deadline))
 
         def on_wait(number: int) -> None:
             channel_id = client.channel.channel_id
-            self.see(obs.NotifyParked(self.now_ms, number, channel_id, client.group, topic, deadline))
+            self.note(obs.NotifyParked(self.now_ms, number, channel_id, client.group, topic, deadline))
 
         operation = consume.Notification(client.group, topic, -1, poll_ms, self.now_ms)
         self.ask(client, operation, on_answer, on_wait)
@@ -459,7 +459,7 @@ class Session:
                     client.pulled.append((message_id, message.reconsume_times, message.physical_offset, topic))
             if not forget:
                 went_on = outcome.next_begin_offset
-            self.see(
+            self.note(
                 obs.Pulled(
                     self.now_ms,
                     number,
@@ -480,7 +480,7 @@ class Session:
 
         def on_wait(number: int) -> None:
             assert deadline is not None
-            self.see(
+            self.note(
                 obs.PullHeld(
                     self.now_ms, number, client.channel.channel_id, client.group, topic, queue_id, offset, deadline
                 )
@@ -512,7 +512,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, Done), outcome
-            self.see(obs.Committed(self.now_ms, client.group, topic, queue_id, offset))
+            self.note(obs.Committed(self.now_ms, client.group, topic, queue_id, offset))
 
         self.ask(client, offset_operations.UpdateConsumerOffset(client.group, topic, queue_id, offset), on_answer)
 
@@ -527,7 +527,7 @@ class Session:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
             end = self.broker.store.log.max_offset - 1
-            self.see(
+            self.note(
                 obs.SentBack(self.now_ms, client.group, message_id, attempt, level, limit, code, physical_offset, end)
             )
 
@@ -543,7 +543,9 @@ class Session:
             assert isinstance(outcome, offset_operations.ResetOffsetResult), outcome
             offsets, queues = self.broker.offsets, self.broker.topics.get(topic).read_queue_nums
             others = [(one, offsets.query(client.group, topic, one)) for one in range(queues) if one != queue_id]
-            self.see(obs.Reset(self.now_ms, client.group, topic, tuple(sorted(outcome.offsets.items())), tuple(others)))
+            self.note(
+                obs.Reset(self.now_ms, client.group, topic, tuple(sorted(outcome.offsets.items())), tuple(others))
+            )
 
         self.ask(client, offset_operations.ResetOffset(client.group, topic, 0, queue_id, offset), on_answer)
 
@@ -552,11 +554,11 @@ class Session:
 
         def on_offset(outcome: Outcome, waited: bool) -> None:
             offset = outcome.offset if isinstance(outcome, offset_operations.OffsetResult) else None
-            self.see(obs.OffsetSeen(self.now_ms, client.group, topic, queue_id, offset))
+            self.note(obs.OffsetSeen(self.now_ms, client.group, topic, queue_id, offset))
 
         def on_members(outcome: Outcome, waited: bool) -> None:
             clients = tuple(outcome.client_ids) if isinstance(outcome, client_operations.ConsumerListResult) else ()
-            self.see(obs.MembersSeen(self.now_ms, client.group, clients))
+            self.note(obs.MembersSeen(self.now_ms, client.group, clients))
 
         self.ask(client, offset_operations.QueryConsumerOffset(client.group, topic, queue_id), on_offset)
         low, high = (
@@ -565,7 +567,7 @@ class Session:
         )
         assert isinstance(low, offset_operations.OffsetResult)
         assert isinstance(high, offset_operations.OffsetResult)
-        self.see(obs.RangeSeen(self.now_ms, topic, queue_id, low.offset, high.offset))
+        self.note(obs.RangeSeen(self.now_ms, topic, queue_id, low.offset, high.offset))
         self.ask(client, client_operations.GetConsumerListByGroup(client.group), on_members)
 
     def beat(self, client: Client, topics: Iterable[str]) -> None:
@@ -573,7 +575,7 @@ class Session:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, client_operations.HeartbeatResult), outcome
-            self.see(obs.Beat(self.now_ms, client.channel.channel_id, client.group))
+            self.note(obs.Beat(self.now_ms, client.channel.channel_id, client.group))
 
         subscriptions = [build_subscription(topic, client.expression, client.expression_type) for topic in topics]
         data = client_operations.ConsumerData(client.group, subscriptions=subscriptions)
@@ -584,12 +586,12 @@ class Session:
         left = obs.Left(self.now_ms, client.channel.channel_id, client.group, close)
         if close:
             client.channel.active = False
-            self.see(left)
+            self.note(left)
             self.engine.submit(self.broker, client_operations.ChannelClosed(), client.channel)
             client.connect()
             return
         operation = client_operations.UnregisterClient(client.channel.channel_id, "producers", client.group)
-        self.ask(client, operation, lambda outcome, waited: self.see(left))
+        self.ask(client, operation, lambda outcome, waited: self.note(left))
 
     def listen(self) -> None:
         """Observe messages stored from now on; a restarted broker has lost its listeners."""
@@ -597,4 +599,4 @@ class Session:
 
     def drained(self) -> None:
         """Report that all groups consumed until no message was left."""
-        self.see(obs.Drained(self.now_ms))
+        self.note(obs.Drained(self.now_ms))

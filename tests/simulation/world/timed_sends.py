@@ -47,14 +47,14 @@ class TimedSends:
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             if isinstance(outcome, EngineError):
-                self._session.see(obs.TimedSent(now, topic, queue_id, -1, message_id, due, outcome.code.name))
+                self._session.note(obs.TimedSent(now, topic, queue_id, -1, message_id, due, outcome.code.name))
                 return
             assert isinstance(outcome, SendResult), outcome
             assert (outcome.recall_handle is not None) == (due > now), outcome
             if outcome.recall_handle is not None:
                 waits = Waits(topic, message_id, due, outcome.recall_handle)
                 self.waiting = [*self.waiting[1 - REMEMBERED :], waits]
-            self._session.see(
+            self._session.note(
                 obs.TimedSent(
                     now,
                     topic,
@@ -93,7 +93,7 @@ class TimedSends:
     ) -> None:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
-            self._session.see(
+            self._session.note(
                 obs.TakenBack(self._session.now_ms, topic, waits.topic, waits.message_id, due_ms, by_handle, code)
             )
 

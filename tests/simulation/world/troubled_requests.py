@@ -49,7 +49,7 @@ class TroubledRequests:
 
     def __init__(self, engine: Engine, onlooker: Callable[[Event], None]) -> None:
         self.engine = engine
-        self.see = onlooker
+        self.note = onlooker
         self._number = 0
         self._open: dict[TroubledCall, Broker] = {}
 
@@ -80,13 +80,13 @@ class TroubledRequests:
             del self._open[call]
             timer.cancel()
             code = _code_of(outcome)
-            self.see(Answered(self.now_ms, number, code))
+            self.note(Answered(self.now_ms, number, code))
             on_answer(code, outcome)
 
         call = TroubledCall(over)
         self._open[call] = broker
         timer = self.engine.scheduler.call_later(TIMEOUT_MS[kind], lambda: call.over(None), "patience")
-        self.see(Asked(self.now_ms, number, client, broker.name, kind, message_id))
+        self.note(Asked(self.now_ms, number, client, broker.name, kind, message_id))
         if broker.running and broker.request_pools.is_active:
             broker.request_pools.enter(pool, call, operation, VERSION)
         else:
@@ -104,7 +104,7 @@ class TroubledRequests:
             if topic == TOPIC:
                 record = broker.store.record(topic, queue_id, offset)
                 assert record is not None
-                self.see(Appeared(self.now_ms, broker.name, decode(record).body.decode()))
+                self.note(Appeared(self.now_ms, broker.name, decode(record).body.decode()))
 
         broker.store.arrivals.insert(0, ArrivalListener(stored))
 

@@ -7,7 +7,7 @@ from one_connection import SECONDS, OneConnection
 CHUNK = 65536
 
 
-class AnswerEater(OneConnection):
+class ResponseDropper(OneConnection):
     """Closes the connection once the broker has started to respond."""
 
     def __init__(self, broker: str) -> None:
