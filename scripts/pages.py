@@ -10,7 +10,7 @@ from pathlib import Path
 
 import config_page
 import floors
-from rocketmq_testkit.conformance.outcomes import not_compared as unserved
+from rocketmq_testkit.conformance.outcomes import not_compared
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.pages import behavior_page
 
@@ -33,7 +33,7 @@ def main() -> int:
         (docs / name).write_bytes(printed.stdout)
     (docs / behavior_page.NAME).write_text(behavior_page.index(RecordedOutcomes()))
     conformance = docs / "conformance.md"
-    conformance.write_text(with_table(conformance.read_text(), list(unserved.rows())))
+    conformance.write_text(with_table(conformance.read_text(), list(not_compared.rows())))
     architecture = ROOT / "ARCHITECTURE.md"
     architecture.write_text(with_table(architecture.read_text(), floors.table()))
     return 0

@@ -173,7 +173,7 @@ class CaseContext(Closeable):
             self.disconnect(connection)
         self.namesrv = self.connect(self.deployment.access.namesrv)
         self.broker = self.connect(self.broker_address)
-        self.__dict__.pop("beside", None)  # recreated on next use
+        self.__dict__.pop("second_broker", None)  # recreated on next use
 
     def pushed(self, connection: RemotingClient) -> list[RemotingCommand]:
         """Return the commands that the broker has pushed on a connection since the last call.

@@ -179,8 +179,8 @@ class Target(ABC):
         `alone`: no other user shares it. `encrypted`: a client may want TLS; otherwise a newly started deployment may
         have none.
 
-        Keys that begin with SECOND_BROKER add a second broker, which has the keys of the first and these. Keys that begin
-        with PROXY belong to the proxy.
+        Keys that begin with SECOND_BROKER add a second broker, which has the keys of the first and these. Keys that
+        begin with PROXY belong to the proxy.
         """
 
     def start(self) -> None:  # noqa: B027 a target may have nothing to start

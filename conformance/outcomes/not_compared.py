@@ -1,7 +1,7 @@
 """Requests and behaviors of real brokers that the suite does not compare, each with its reason.
 
 `make pages` writes them as a table into docs/conformance.md, and a test compares that page with this module. The codes
-and their reasons are declared in `remoting/processors/not_compared.py`.
+and their reasons are declared in `remoting/processors/unserved.py`.
 """
 
 from collections.abc import Iterator, Mapping

@@ -3,7 +3,7 @@
     {"format": 2, "product": "rocketmq-testkit 0.1.0", "command": "rocketmq-conformance run", "date": "2026-01-31",
      "seconds": 12.3, "problem": "",
      "targets": [{"name": "emulator", "about": "...", "version": "5.3.3", "likely_causes": []}],
-     "entries": {"send.a_send_returns_the_message_id_and_queue_offset":
+     "entries": {"send.a_message_is_stored":
                      {"noun": "send", "sentence": "...", "source": "...", "protocol": "remoting"}},
      "outcomes": [{"id": "...", "target": "emulator", "verdict": "same", "expected": true, "seconds": 0.1, "reason": "",
                    "seen": [["label", value]], "recorded": {"version": "5.3.3", "date": "...", "seen": [...]}}]}

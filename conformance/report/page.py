@@ -197,7 +197,7 @@ def _row(id_: str, content: Document, outcomes: list[dict[str, Any] | None]) -> 
 def _cell(outcome: dict[str, Any]) -> _Cell:
     kind, word = _SIGNS.get(outcome["verdict"], ("bad", outcome["verdict"]))
     if outcome["expected"] and "reference" in outcome:
-        kind, word = "known", f"as {outcome['truth']['version']}"
+        kind, word = "known", f"as {outcome['recorded']['version']}"
     return _Cell(
         kind=kind,
         word=word,

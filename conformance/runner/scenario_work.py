@@ -11,7 +11,7 @@ from typing import Any
 from ..deployment.target import Deployment, Target, TargetError
 from ..drivers.process import DriverError, DriverFailure
 from ..drivers.toolchains.recipe import BuildError
-from ..outcomes import known_differences as explained
+from ..outcomes import known_differences
 from ..outcomes.outcome import Outcome, Verdict, judge
 from ..outcomes.recorded_outcomes import RecordedOutcomes
 from ..scenario import Scenario, record_key
@@ -156,8 +156,8 @@ def _explained(scenario: Scenario, name: str, target: Target) -> tuple[str | Non
     """Return the deliberate difference and the known gap for this SDK, or for the scenario with all SDKs."""
     if not target.emulated:
         return None, None
-    deliberate = explained.DELIBERATE.get(name, explained.DELIBERATE.get(scenario.id))
-    return deliberate, explained.GAPS.get(name, explained.GAPS.get(scenario.id))
+    deliberate = known_differences.DELIBERATE.get(name, known_differences.DELIBERATE.get(scenario.id))
+    return deliberate, known_differences.GAPS.get(name, known_differences.GAPS.get(scenario.id))
 
 
 def _place(error: Exception) -> str:

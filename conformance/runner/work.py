@@ -10,7 +10,7 @@ from ..case import Case, Protocol
 from ..clients.contradiction import Contradiction
 from ..context.case_context import CaseContext
 from ..deployment.target import REFERENCE_VERSION, Deployment, Target
-from ..outcomes import known_differences as explained
+from ..outcomes import known_differences
 from ..outcomes.outcome import Outcome, Verdict, judge
 from ..outcomes.recorded_outcomes import RecordedOutcomes
 
@@ -74,7 +74,7 @@ def run_case(case: Case, target: Target, records: RecordedOutcomes, token: str, 
 def _explained(name: str, target: Target) -> tuple[str | None, str | None]:
     if not target.emulated:
         return None, None
-    return explained.DELIBERATE.get(name), explained.GAPS.get(name)
+    return known_differences.DELIBERATE.get(name), known_differences.GAPS.get(name)
 
 
 def _problem(error: Exception) -> str:

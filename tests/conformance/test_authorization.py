@@ -85,7 +85,7 @@ def test_cases_of_both_protocols_run_over_tls(tmp_path: Path) -> None:
         access = Access(emulator.namesrv, emulator.endpoint, Tls(Path(emulator.ca_file)))
         with AddressTarget("own", access) as target:
             for id_ in (
-                "send.a_send_returns_the_message_id_and_queue_offset",
+                "send.a_message_is_stored",
                 "grpc_route.a_route_has_every_queue_of_a_topic",
             ):
                 [case] = [each for each in all_cases() if each.id == id_]

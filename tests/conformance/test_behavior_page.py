@@ -8,7 +8,7 @@ import pages
 import pytest
 from rocketmq_testkit.conformance.case import Case
 from rocketmq_testkit.conformance.discovery import all_cases, all_scenarios
-from rocketmq_testkit.conformance.outcomes import known_differences as explained
+from rocketmq_testkit.conformance.outcomes import known_differences
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.pages import behavior_page, version_page
 from rocketmq_testkit.conformance.scenario import RECORDS_FOLDER, Scenario
@@ -107,7 +107,10 @@ def test_every_record_is_listed_with_its_version_and_date() -> None:
 
 def test_every_explained_difference_is_in_the_row_of_its_case_with_its_reason() -> None:
     found = rows_by_test()
-    for table, said in ((explained.DELIBERATE, "**Emulator differs**"), (explained.GAPS, "**Not implemented yet**")):
+    for table, said in (
+        (known_differences.DELIBERATE, "**Emulator differs**"),
+        (known_differences.GAPS, "**Not implemented yet**"),
+    ):
         for name, reason in table.items():
             test, _, sdk = name.partition("@")
             row = found[f"{RECORDS_FOLDER}.{test}" if sdk else test]

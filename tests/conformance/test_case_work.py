@@ -78,7 +78,7 @@ def run(cases: Sequence[Case], target: Costly, folder: Path, attempts: int = 2) 
 def test_tidy_cases_with_the_same_settings_have_one_broker(lines: Lines, tmp_path: Path) -> None:
     target = Costly()
     names = ("one", "with_a_key", "alone", "two", "with_it_too")
-    RecordedOutcomes(tmp_path).put("5.3.3", "own", {name: [("code", 0)] for name in names}, "2026-11-23")
+    RecordedOutcomes(tmp_path).store("5.3.3", "own", {name: [("code", 0)] for name in names}, "2026-11-23")
     cases = [
         lines.case("one"),
         lines.case("with_a_key", settings=KEYS),
@@ -99,7 +99,7 @@ def test_tidy_cases_with_the_same_settings_have_one_broker(lines: Lines, tmp_pat
 
 def test_a_failed_case_and_the_next_case_get_new_brokers(lines: Lines, tmp_path: Path) -> None:
     target = Costly()
-    RecordedOutcomes(tmp_path).put("5.3.3", "own", {name: [("code", 0)] for name in ("a", "b", "c")}, "2026-11-23")
+    RecordedOutcomes(tmp_path).store("5.3.3", "own", {name: [("code", 0)] for name in ("a", "b", "c")}, "2026-11-23")
 
     verdicts = run([lines.case("a"), lines.case("b", fails=1), lines.case("c")], target, tmp_path)
 

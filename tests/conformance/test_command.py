@@ -14,7 +14,7 @@ from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.fixtures import Emulator
 
-SENT = "(send.a_send_returns_the_message_id_and_queue_offset and not grpc)"
+SENT = "(send.a_message_is_stored and not grpc)"
 
 
 def test_list_shows_every_case(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,12 +79,12 @@ def test_exit_code_is_1_for_unrecorded_and_differing_outcomes(
     with Emulator(profile="faithful") as emulator:
         real = ["--target", f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},version=5.3.3"]
         assert main([*words, *real, "--record"]) == 0
-        assert "1 records changed\n  send.a_send_returns_the_message_id_and_queue_offset" in capsys.readouterr().out
+        assert "1 records changed\n  send.a_message_is_stored" in capsys.readouterr().out
         assert main([*words, *real, "--record"]) == 0
         assert "0 records changed" in capsys.readouterr().out
     assert main(words) == 0
-    RecordedOutcomes(tmp_path).put(
-        "5.3.3", "send", {"a_send_returns_the_message_id_and_queue_offset": [("sent", {"code": 29})]}, "2026-01-31"
+    RecordedOutcomes(tmp_path).store(
+        "5.3.3", "send", {"a_message_is_stored": [("sent", {"code": 29})]}, "2026-01-31"
     )
     assert main(words) == 1
     assert '- sent: {"code": 29}' in capsys.readouterr().out

@@ -101,7 +101,7 @@ def test_each_target_has_a_column_with_every_outcome_and_its_duration(page: Page
     assert cases[0] == ["case", "emulator", other]
     scenarios = page.table("scenario")
     assert scenarios[:2] == [["scenario", "go-remoting"], ["emulator", other]]
-    for row, name in ((cases[1], "a send creates its topic"), (scenarios[2], "a send to an unknown topic")):
+    for row, name in ((cases[1], "a send creates its topic"), (scenarios[2], "a send creates an unknown topic")):
         assert row[0].startswith(name)
         assert re.fullmatch(r"same \d+\.\d\d s", row[1])
         assert re.fullmatch(r"differs \d+\.\d\d s", row[2])

@@ -41,11 +41,11 @@ def test_each_form_of_a_target_has_its_kind_version_and_capabilities() -> None:
     assert isinstance(target("emulator"), EmulatorTarget)
     real = target("apache:5.5.0,enablePopLog=true,popPollingSize=7")
     assert isinstance(real, ApacheTarget)
-    assert (real.name, real.records) == ("apache:5.5.0,enablePopLog=true,popPollingSize=7", "5.5.0")
+    assert (real.name, real.recorded_version) == ("apache:5.5.0,enablePopLog=true,popPollingSize=7", "5.5.0")
     assert target("apache:5.5.0").name == "apache:5.5.0"
     own = target("namesrv=10.0.0.1:9876,endpoint=mq.example:8081")
     assert isinstance(own, AddressTarget)
-    assert (own.records, own.capabilities) == ("5.3.3", frozenset({Capability.ADMIN}))
+    assert (own.recorded_version, own.capabilities) == ("5.3.3", frozenset({Capability.ADMIN}))
     assert target("namesrv=a:1,endpoint=b:2,read_only,version=5.5.0").capabilities == frozenset()
 
 

@@ -12,10 +12,10 @@ OTHER = [("sent", {"code": 29})]
 
 def test_a_stored_record_is_read_again_with_notes_version_and_date(tmp_path: Path) -> None:
     RecordedOutcomes(tmp_path).store("5.3.3", "send", {"a": NOTES}, "2026-01-31")
-    record = RecordedOutcomes(tmp_path).of("5.3.3", "send", "a")
+    record = RecordedOutcomes(tmp_path).record_of("5.3.3", "send", "a")
     assert record is not None
     assert (record.version, record.date, record.notes) == ("5.3.3", "2026-01-31", NOTES)
-    assert RecordedOutcomes(tmp_path).of("5.3.3", "send", "b") is None
+    assert RecordedOutcomes(tmp_path).record_of("5.3.3", "send", "b") is None
 
 
 def test_another_version_has_records_only_where_it_differs(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_broken_record_file_is_reported_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "5.3.3").mkdir()
     (tmp_path / "5.3.3" / "send.json").write_text("<<<<<<<")
     with pytest.raises(RecordedOutcomesError, match=r"send\.json is no JSON"):
-        RecordedOutcomes(tmp_path).of("5.3.3", "send", "a")
+        RecordedOutcomes(tmp_path).record_of("5.3.3", "send", "a")
 
 
 def test_every_record_of_the_project_has_a_date_and_notes() -> None:

@@ -13,7 +13,7 @@ from rocketmq_testkit.conformance.context.grpc import GrpcContext
 from rocketmq_testkit.conformance.context.remoting import RemotingContext
 from rocketmq_testkit.conformance.deployment.target import Capability, Deployment, TargetError
 from rocketmq_testkit.conformance.discovery import all_cases
-from rocketmq_testkit.conformance.outcomes import known_differences as explained
+from rocketmq_testkit.conformance.outcomes import known_differences
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.attempts import first_expected
@@ -115,8 +115,8 @@ def test_a_case_with_other_notes_than_recorded_differs(records: RecordedOutcomes
     found = outcome(stored, records)
     assert found.verdict is Verdict.DIFFERS
     assert not found.expected
-    assert found.records is not None
-    assert found.records.notes == [("sent", {"code": 29})]
+    assert found.record is not None
+    assert found.record.notes == [("sent", {"code": 29})]
     assert found.notes[0][1]["code"] == 0
 
 
@@ -164,13 +164,13 @@ def test_a_listed_difference_is_expected_and_stale_without_a_difference(
     records: RecordedOutcomes, monkeypatch: pytest.MonkeyPatch, table: str, verdict: Verdict
 ) -> None:
     """A listed difference is expected with its reason; a listed case without difference fails."""
-    monkeypatch.setattr(explained, table, {"own.stored": "because"})
+    monkeypatch.setattr(known_differences, table, {"own.stored": "because"})
     records.store("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
     found = outcome(stored, records)
     assert (found.verdict, found.reason, found.expected) == (verdict, "because", True)
-    monkeypatch.setattr(explained, table, {})
+    monkeypatch.setattr(known_differences, table, {})
     recorded(records, stored)
-    monkeypatch.setattr(explained, table, {"own.stored": "because"})
+    monkeypatch.setattr(known_differences, table, {"own.stored": "because"})
     stale = outcome(stored, records)
     assert stale.verdict is Verdict.STALE
     assert not stale.expected
@@ -179,7 +179,7 @@ def test_a_listed_difference_is_expected_and_stale_without_a_difference(
 def test_every_listed_difference_names_an_existing_case_or_scenario() -> None:
     """Every listed difference names an existing case or scenario and has a sentence."""
     ids = {each.id for each in all_cases()}
-    for table in (explained.DELIBERATE, explained.GAPS):
+    for table in (known_differences.DELIBERATE, known_differences.GAPS):
         for name, reason in table.items():
             assert name in ids or "scenarios." in name or "@" in name, name
             assert len(reason) > 20, name
@@ -189,10 +189,10 @@ def test_every_case_is_recorded() -> None:
     """Every case has a record of the reference version, and every record has a case."""
     records = RecordedOutcomes()
     cases = {each.id for each in all_cases()}
-    records = {
+    recorded = {
         f"{noun}.{name}" for noun in records.nouns("5.3.3") for name in records.names("5.3.3", noun) if "@" not in name
     }
-    assert cases == records
+    assert cases == recorded
 
 
 def test_a_case_without_a_sentence_is_refused() -> None:

@@ -11,7 +11,7 @@ from rocketmq_testkit.conformance.case import CaseError
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION, Capability
 from rocketmq_testkit.conformance.discovery import all_scenarios
 from rocketmq_testkit.conformance.drivers import registry
-from rocketmq_testkit.conformance.outcomes import known_differences as explained
+from rocketmq_testkit.conformance.outcomes import known_differences
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.active_drivers import ActiveDrivers
@@ -66,7 +66,7 @@ def test_every_record_belongs_to_an_existing_scenario_and_sdk() -> None:
     """Every record and every explained difference belongs to an existing scenario and SDK."""
     records, folder = (
         RecordedOutcomes(),
-        Path(explained.__file__).parents[1] / "recorded" / REFERENCE_VERSION / "scenarios",
+        Path(known_differences.__file__).parents[1] / "recorded" / REFERENCE_VERSION / "scenarios",
     )
     known = {each.id_with(sdk) for each in all_scenarios() for sdk in registry.names()}
     recorded = {
@@ -76,7 +76,7 @@ def test_every_record_belongs_to_an_existing_scenario_and_sdk() -> None:
     }
     assert recorded
     assert recorded <= known
-    assert {name for name in (*explained.DELIBERATE, *explained.GAPS) if "@" in name} <= known
+    assert {name for name in (*known_differences.DELIBERATE, *known_differences.GAPS) if "@" in name} <= known
 
 
 def test_every_scenario_is_recorded_with_some_sdk() -> None:
@@ -130,7 +130,7 @@ def test_notes_are_compared_with_the_record_of_scenario_and_sdk(
     assert (broken.verdict, broken.notes) == (Verdict.ERROR, [("before", 1)])
     assert "it stands on nothing" in broken.reason
     records.store(REFERENCE_VERSION, "scenarios/sample", {"sends@python": first.notes}, "2020-01-01")
-    monkeypatch.setattr(explained, "GAPS", {"sample.stumbles": "it has no legs"})
+    monkeypatch.setattr(known_differences, "GAPS", {"sample.stumbles": "it has no legs"})
     assert [each.verdict for each in outcomes(records, "python", sends, stumbles)] == [Verdict.SAME, Verdict.GAP]
 
 

@@ -70,7 +70,7 @@ class TestVerdict:
         file = tmp_path / "conformance.json"
         good = {"id": "send.good", "expected": True, "verdict": "same", "reason": ""}
         bad = {"id": "send.bad", "expected": False, "verdict": "differs", "reason": "", "seen": [["code", 1]]}
-        bad["truth"] = {"version": "5.3.3", "date": "2026-01-31", "seen": [["code", 0]]}
+        bad["recorded"] = {"version": "5.3.3", "date": "2026-01-31", "seen": [["code", 0]]}
         broken = {"id": "send.broken", "expected": False, "verdict": "error", "reason": "boom"}
         late = {**good, "id": "plain.late@go", "reason": "at attempt 2", "earlier": ["error: too late"]}
         file.write_text(json.dumps({"outcomes": [good, bad, broken, late]}))

@@ -72,7 +72,7 @@ class EchoServer:
             settings=settings,
             contexts=contexts,
             log_line=self.lines.append,
-            keeper=door_keeper(self.lines.append),
+            guard=door_keeper(self.lines.append),
             clock=event_loop.reactor,
             reads_prologue=reads_prologue,
         )

@@ -33,13 +33,13 @@ def outcome(expression: str) -> Any:
 
 @pytest.mark.parametrize(("noun", "name"), CASES)
 def test_each_recorded_sql_expression_matches_and_fails_as_on_the_real_broker(noun: str, name: str) -> None:
-    record = TRUTH.of(REFERENCE_VERSION, noun, name)
+    record = TRUTH.record_of(REFERENCE_VERSION, noun, name)
     assert record is not None
     assert {expression: outcome(expression) for expression, _ in record.notes} == dict(record.notes)
 
 
 def test_the_sql_corpus_has_at_least_300_expressions() -> None:
-    records = [TRUTH.of(REFERENCE_VERSION, noun, name) for noun, name in CASES]
+    records = [TRUTH.record_of(REFERENCE_VERSION, noun, name) for noun, name in CASES]
     assert len({expression for record in records if record for expression, _ in record.notes}) >= 300
 
 

@@ -29,14 +29,12 @@ from snapshots import Snapshots
 
 START_MS = 1_700_000_000_000
 DELAY_LEVELS_MS = (1_000, 5_000)
-
-CLEAN_UP = "clean up"
 Onlooker = Callable[[obs.Observation], None]
 
 
 def clean_up_ms(scheduler: Scheduler) -> int | None:
     """Return when a broker checks next for files to delete."""
-    return next((timer.due_ms for timer in scheduler.scheduled() if timer.kind == CLEAN_UP), None)
+    return next((timer.due_ms for timer in scheduler.scheduled() if timer.kind == "clean up"), None)
 
 
 class Session:
