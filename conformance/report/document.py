@@ -1,6 +1,6 @@
 """The outcomes of a run as one JSON document, the source of the other file formats.
 
-    {"format": 2, "product": "rocketmq-testkit 0.1.0", "command": "rocketmq-conformance run", "date": "2026-01-31",
+    {"format": 3, "product": "rocketmq-testkit 0.1.0", "command": "rocketmq-conformance run", "date": "2026-01-31",
      "seconds": 12.3, "problem": "",
      "targets": [{"name": "emulator", "about": "...", "version": "5.3.3", "likely_causes": []}],
      "entries": {"send.a_message_is_stored":
@@ -24,7 +24,7 @@ from ..outcomes.outcome import Outcome
 from ..outcomes.recorded_outcomes import comparable
 from ..runner.run import Run
 
-FORMAT = 2
+FORMAT = 3
 
 Document = dict[str, Any]
 

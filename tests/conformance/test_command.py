@@ -52,7 +52,7 @@ def test_report_joins_the_findings_of_several_runs(tmp_path: Path) -> None:
         verdict="differs",
         expected=False,
         seen=[["sent", {"code": 29, "remark": "<b>"}]],
-        records={"version": "5.3.3", "date": "2026-01-31", "seen": [["sent", {"code": 0}]]},
+        recorded={"version": "5.3.3", "date": "2026-01-31", "seen": [["sent", {"code": 0}]]},
     )
     first.write_text(json.dumps(content))
     assert (
@@ -83,9 +83,7 @@ def test_exit_code_is_1_for_unrecorded_and_differing_outcomes(
         assert main([*words, *real, "--record"]) == 0
         assert "0 records changed" in capsys.readouterr().out
     assert main(words) == 0
-    RecordedOutcomes(tmp_path).store(
-        "5.3.3", "send", {"a_message_is_stored": [("sent", {"code": 29})]}, "2026-01-31"
-    )
+    RecordedOutcomes(tmp_path).store("5.3.3", "send", {"a_message_is_stored": [("sent", {"code": 29})]}, "2026-01-31")
     assert main(words) == 1
     assert '- sent: {"code": 29}' in capsys.readouterr().out
 

@@ -54,8 +54,8 @@ def document(*outcomes: dict[str, Any]) -> dict[str, Any]:
 
 def test_every_text_is_escaped() -> None:
     """A text with markup is shown as it is, wherever it comes from; no element of its own results."""
-    records = {"version": "5.3.3", "date": "2026-01-31", "seen": []}
-    differs = outcome("send.one", "differs", reason=ODD, seen=SEEN, records=records)
+    recorded = {"version": "5.3.3", "date": "2026-01-31", "seen": []}
+    differs = outcome("send.one", "differs", reason=ODD, seen=SEEN, recorded=recorded)
     content = document(differs)
     found = Texts(page(content, lists=[ODD]))
     shown = "".join(found.texts)
@@ -70,13 +70,13 @@ def test_every_text_is_escaped() -> None:
 
 def test_cells_say_how_an_outcome_relates_to_the_record() -> None:
     """A cell has the word of its verdict, its duration unless nothing ran, and a link if there are details."""
-    records = {"version": "5.5.0", "date": "2026-01-31", "seen": SEEN}
+    recorded = {"version": "5.5.0", "date": "2026-01-31", "seen": SEEN}
     text = page(
         document(
             outcome("send.one", "same"),
             outcome("send.two", "known gap", reason="later"),
             outcome("send.three", "not applicable", reason="no gRPC"),
-            outcome("send.four", "same", seen=SEEN, records=records, reference={**records, "version": "5.3.3"}),
+            outcome("send.four", "same", seen=SEEN, recorded=recorded, reference={**recorded, "version": "5.3.3"}),
         )
     )
     cells = re.findall(r'<td class="(?:good|known|none|bad)".*?</td>', text)

@@ -140,7 +140,7 @@ def test_with_another_version_the_failure_of_a_case_is_a_note(records: RecordedO
     """With another version, the point of failure of a case is a note and can be recorded."""
 
     class OtherVersion(EmulatorTarget):
-        records = "5.5.0"
+        recorded_version = "5.5.0"
 
     with OtherVersion() as target:
         found = run_case(case(broken), target, records, "t1")
