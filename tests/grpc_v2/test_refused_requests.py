@@ -47,17 +47,17 @@ def test_a_call_without_client_id_is_journaled(rpc: Rpc) -> None:
 
 
 @pytest.mark.parametrize("rpc", sorted(_IN_POOLS))
-@pytest.mark.parametrize("answers", [True, False])
-def test_flow_control_is_journaled(rpc: str, responses: bool) -> None:
+@pytest.mark.parametrize("responds", [True, False])
+def test_flow_control_is_journaled(rpc: str, responds: bool) -> None:
     """TOO_MANY_REQUESTS is journaled, even if the client gets no response."""
-    config = ProxyConfig(grpc_request_refusals=_IN_POOLS[rpc].title, flow_limit_answer_enable=responses)
+    config = ProxyConfig(grpc_request_refusals=_IN_POOLS[rpc].title, flow_limit_answer_enable=responds)
     world = GrpcWorld(proxy=config)
     request = next(each for each in RPCS if each.name == rpc).request()
     call = world.client().start(rpc, request)
-    assert call.finished is responses
+    assert call.finished is responds
     (entry,) = refused(world)
     assert (entry.label, outcome(entry).name) == (rpc, "TOO_MANY_REQUESTS")
-    assert outcome(entry).code == (pb.TOO_MANY_REQUESTS if responses else None)
+    assert outcome(entry).code == (pb.TOO_MANY_REQUESTS if responds else None)
 
 
 @pytest.mark.parametrize("rpc", [rpc for rpc in RPCS if rpc.name != "Telemetry"], ids=lambda rpc: rpc.name)

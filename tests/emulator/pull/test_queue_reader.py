@@ -4,7 +4,7 @@ from array import array
 from dataclasses import replace
 
 from engine_world import make_world
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.record_run import concatenate
@@ -20,6 +20,7 @@ from rocketmq_testkit.emulator.store.commit_log import CommitLog
     st.integers(1, 2000),
     st.integers(0, 800),
 )
+@example([(0, 1)] * 5, 0, 5, 2000, 20)
 def test_a_pull_returns_as_many_messages_as_its_limits_allow(
     sent: list[tuple[int, int]], offset: int, count: int, bytes_max: int, filter_bytes: int
 ) -> None:
