@@ -152,14 +152,14 @@ class Engine:
         for broker in self.brokers:
             broker.pop_buffer.drain()  # of all brokers first: slaves replicate what their master stores here
         return EngineState(
-            self.scheduler.now_ms,
-            self.random_streams.seed,
-            self.random_streams.states(),
-            self.emulation,
-            self.name_server.config,
-            self.name_server.kv_config,
-            [broker.state() for broker in self.brokers],
-            {name: dict(held) for name, held in (extras or {}).items()},
+            now_ms=self.scheduler.now_ms,
+            seed=self.random_streams.seed,
+            streams=self.random_streams.states(),
+            emulation=self.emulation,
+            namesrv=self.name_server.config,
+            kv_config=self.name_server.kv_config,
+            brokers=[broker.state() for broker in self.brokers],
+            extras={name: dict(held) for name, held in (extras or {}).items()},
         )
 
     def broker(self, name: str, broker_id: int = 0) -> Broker | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.auth.authentication import AccessControl
+from rocketmq_testkit.emulator.auth.access_control import AccessControl
 
 from .config.config_checks import check
 from .config.proxy_config import ProxyConfig

@@ -40,7 +40,7 @@ class CaseContext(Closeable):
         self.notes: list[tuple[str, Any]] = []
         """The observations: label and value, with placeholders."""
         self.contradictions: list[str] = []
-        """Observations whose code is not the stated one."""
+        """Observations whose code is not that of the reference version."""
         self.placeholders = Placeholders()
         self._token = token
         self._numbers: dict[str, itertools.count[int]] = {}
@@ -71,7 +71,11 @@ class CaseContext(Closeable):
     # --- notes
 
     def note(self, label: str, value: Any, code: int | str | None = None) -> Any:
-        """Note an observation and return it. `code`: response or status code of the reference version."""
+        """Note an observation and return it.
+
+        `code`: response or status code of the reference version, which cases pass as the third argument:
+        `t.note("popped", group.pop(), 0)`. Another code of `value` is added to the contradictions.
+        """
         shown = self.placeholders.normal(shape(value))
         self.notes.append((label, shown))
         if code is not None and (came := _code(value)) != code:

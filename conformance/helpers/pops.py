@@ -1,4 +1,4 @@
-"""Shared parts of pop cases: a topic with the group that pops it, and its records in the revive log."""
+"""Shared parts of pop cases: a topic with the group that pops it, and the records of the pops in the revive topic."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,14 +16,14 @@ from ..context.remoting import RemotingContext
 
 PULL_MAX = 32
 READER_GROUP = "onlooker"
-"""Group that reads retry topics and logs, so that the groups of a case pull nothing."""
-_WAITS_SECONDS = 0.3
-"""Time after which a request that can be held is held."""
+"""Group that reads retry topics and the revive topic, so that the groups of a case pull nothing."""
+_HELD_AFTER_SECONDS = 0.3
+"""Time after which the broker has received a request and holds it, if it can."""
 
 
 @dataclass(frozen=True, slots=True)
 class PopGroup:
-    """A group that pops a topic: the world's calls bound to these two names."""
+    """A group that pops a topic: requests of RemotingContext with these two names filled in."""
 
     t: RemotingContext
     topic: str
@@ -60,7 +60,7 @@ class PopGroup:
     # --- popping
 
     def pop(self, **more: Any) -> Response:
-        """Pop; `more`: see `Remoting.pop`."""
+        """Pop; `more`: see `RemotingContext.pop`."""
         return self.t.pop(self.topic, self.name, **more)
 
     def pop_one(self) -> Response:
@@ -71,20 +71,20 @@ class PopGroup:
     def take(self, count: int) -> None:
         """Pop the first `count` messages of queue 0, and wait until the group's offset is past them."""
         self.pop(max_messages=count)
-        self.reaches(count)
+        self.wait_until_committed(count)
 
     def pop_in_order(self, count: int = 32, **more: Any) -> Response:
         """Pop in order; the invisible duration is 3 s by default."""
         return self.pop(max_messages=count, order=True, **{"invisible_ms": 3000, **more})
 
     def start_pop(self, **more: Any) -> Pending:
-        """Start a pop that may be held; `more`: see `Remoting.pop`."""
+        """Start a pop that may be held; `more`: see `RemotingContext.pop`."""
         return self.t.start_pop(self.topic, self.name, **more)
 
     def waiting(self, *, poll_ms: int = 10_000, **more: Any) -> Pending:
         """Start a pop on a connection of its own, and wait until the broker holds it."""
         pending = self.start_pop(poll_ms=poll_ms, to=self.t.connect(), **more)
-        self.t.wait(_WAITS_SECONDS)
+        self.t.wait(_HELD_AFTER_SECONDS)
         return pending
 
     def handles(self, **more: Any) -> list[str]:
@@ -119,8 +119,11 @@ class PopGroup:
         """Change the invisible duration of a message by its receipt handle."""
         return self.t.change(self.topic, self.name, handle, offset, invisible_ms, queue)
 
-    def copies(self, count: int = 1, *, v2: bool = False) -> list[ReceivedMessage]:
-        """Return the messages of the retry topic, once there are `count` or after half a minute."""
+    def wait_for_copies(self, count: int = 1, *, v2: bool = False) -> list[ReceivedMessage]:
+        """Wait until the retry topic has `count` messages, at most 30 s; return its messages.
+
+        `v2`: the retry topic is named as with enableRetryTopicV2.
+        """
         name = pop_retry_topic(self.topic, self.name, v2=v2)
         self.t.until(lambda: self.t.max_offset(name) >= count)
         return self.t.pull(name, READER_GROUP).messages if self.t.max_offset(name) else []
@@ -128,10 +131,10 @@ class PopGroup:
     def fail_and_wait_for_retry(self, count: int = 1) -> None:
         """Pop the `count` available messages with invisible duration 0, and wait until the retry topic has them."""
         self.pop(invisible_ms=0)
-        self.copies(count)
+        self.wait_for_copies(count)
 
-    def copied(self) -> int:
-        """Return the number of messages in the retry topic."""
+    def count_copies(self) -> int:
+        """Return the present number of messages in the retry topic, without waiting."""
         return self.t.max_offset(self.retry_topic)
 
     # --- its offset
@@ -141,7 +144,7 @@ class PopGroup:
         return self.t.commit(self.topic, self.name, offset, queue)
 
     def committed(self, queue: int = 0, **fields: object) -> Response:
-        """Query the committed offset; `fields`: see `Remoting.committed`."""
+        """Query the committed offset; `fields`: see `RemotingContext.committed`."""
         return self.t.committed(self.topic, self.name, queue, **fields)
 
     def reset(self, offset: int) -> Response:
@@ -149,10 +152,10 @@ class PopGroup:
         ext = {"topic": self.topic, "group": self.name, "queueId": 0, "offset": offset, "timestamp": -1}
         return self.t.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**ext, "isForce": True})
 
-    def reaches(self, offset: int, queue: int = 0) -> Response:
-        """Wait until the committed offset is `offset`; returns the last response.
+    def wait_until_committed(self, offset: int, queue: int = 0) -> Response:
+        """Wait until the committed offset is `offset`, at most 3 s; return the last response.
 
-        A pop writes the offset just after its response.
+        A broker commits the offset of a pop just after its response.
         """
 
         def look() -> Response | None:
@@ -173,7 +176,7 @@ def popping(t: RemotingContext, messages: int = 0, *, queues: int = 1) -> PopGro
 def one_popped(t: RemotingContext, **more: Any) -> tuple[PopGroup, str]:
     """Create a topic with one message and a group that has popped it; returns group and receipt handle.
 
-    `more`: see `Remoting.pop`.
+    `more`: see `RemotingContext.pop`.
     """
     group, [handle] = all_popped(t, 1, **more)
     return group, handle
@@ -182,7 +185,7 @@ def one_popped(t: RemotingContext, **more: Any) -> tuple[PopGroup, str]:
 def all_popped(t: RemotingContext, messages: int, **more: Any) -> tuple[PopGroup, list[str]]:
     """Create a topic with messages and a group that has popped all of them; returns group and receipt handles.
 
-    `more`: see `Remoting.pop`.
+    `more`: see `RemotingContext.pop`.
     """
     group = popping(t, messages)
     return group, group.handles(**more)
@@ -217,7 +220,10 @@ def note_without(t: RemotingContext, code: int, ext: Mapping[str, object]) -> No
 
 
 def records_since(t: RemotingContext, topic: str, queue: int, offset: int, mark: str) -> list[ReceivedMessage]:
-    """Return a queue's messages from an offset on whose body contains `mark`, which excludes those of other cases."""
+    """Return the messages of a queue, from `offset` on, whose body contains `mark`.
+
+    The mark is a name of the case, so that messages of other cases are left out.
+    """
     found = []
     while offset < (end := t.max_offset(topic, queue)):
         messages = t.pull(topic, READER_GROUP, queue, offset, max_messages=PULL_MAX).messages
@@ -227,5 +233,5 @@ def records_since(t: RemotingContext, topic: str, queue: int, offset: int, mark:
 
 
 def record_shown(record: ReceivedMessage) -> dict[str, Any]:
-    """Return a check point or acknowledgement of the revive log: its JSON body and its properties."""
+    """Return a check point or acknowledgement as a note: its JSON body and its properties."""
     return {"body": json.loads(record.body), "properties": dict(sorted(record.properties.items()))}

@@ -16,7 +16,7 @@ def _known(s: ScenarioContext, group: str, topic: str) -> bool:
 def a_request_returns_the_reply_of_the_consumer(s: ScenarioContext) -> None:
     """A producer's request returns the reply of the consumer."""
     topic, group = s.pair("concurrent")
-    consumer = s.consumer(group, topic, "concurrent", response="pong", process=1)
+    consumer = s.consumer(group, topic, "concurrent", answer="pong", process=1)
     producer = s.producer(topic)
     producer.send(topic, "first")
     s.wait_for(1, consumer)
@@ -43,7 +43,7 @@ def a_request_without_a_consumer_fails_at_its_timeout(s: ScenarioContext) -> Non
 def a_reply_after_the_request_timeout_has_no_effect(s: ScenarioContext) -> None:
     """A reply after its request's timeout has no effect: the request has failed, and the consumer sees no error."""
     topic, group = s.pair("concurrent")
-    consumer = s.consumer(group, topic, "concurrent", response="pong", hang_ms={"ping": 5000}, process=1)
+    consumer = s.consumer(group, topic, "concurrent", answer="pong", hang_ms={"ping": 5000}, process=1)
     producer = s.producer(topic)
     producer.send(topic, "first")
     s.wait_for(1, consumer)

@@ -29,7 +29,7 @@ from rocketmq_testkit.fixtures.network.certificates import process_authority, wr
 from ..deployment.target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError, settings_by_file
 from ..drivers.build import build
 from ..drivers.toolchains.java_build import JAVA_TOOLS, copy_jars
-from ..drivers.toolchains.recipe import Launch, Recipe, Workshop
+from ..drivers.toolchains.recipe import BuildFolders, Launch, Recipe
 from .ports import Ports
 from .registration import wait_registered
 
@@ -120,8 +120,8 @@ def has_proxy(version: str) -> bool:
 def recipe(version: str) -> Recipe:
     """Return the recipe that downloads and caches the jars of a version."""
 
-    def fetch(workshop: Workshop, version: str) -> None:
-        copy_jars(workshop, version)
+    def fetch(folders: BuildFolders, version: str) -> None:
+        copy_jars(folders, version)
 
     def no_command(_launch: Launch) -> list[str]:
         raise AssertionError("a broker is started by ApacheBroker, not as a driver")

@@ -8,6 +8,7 @@ from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.upstream_version import VERSION_NAME, VERSION_NUMBER
 from ..message.stored_record import store_timestamp
 from ..operations.base import Done
 from ..operations.cluster import (
@@ -20,8 +21,6 @@ from ..operations.cluster import (
 from ..overload.request_pools import BrokerPool, BrokerRequestPools
 from ..store.message_store import MessageStore
 
-VERSION = 479
-VERSION_TEXT = "V5_3_3"
 ALWAYS_BLACK = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
 """Keys that no request can change, regardless of `configBlackList`."""
 _STORE_SPANS = (
@@ -89,8 +88,8 @@ class BrokerAdministration:
         earliest = self._store.last_store_timestamp if oldest is None else store_timestamp(oldest)
         table = {
             "brokerActive": "true",
-            "brokerVersion": str(VERSION),
-            "brokerVersionDesc": VERSION_TEXT,
+            "brokerVersion": str(VERSION_NUMBER),
+            "brokerVersionDesc": VERSION_NAME,
             "bootTimestamp": str(self._boot_ms),
             "runtime": f"[ {_duration(now - self._boot_ms)} ]",
             **rates,

@@ -1,6 +1,7 @@
 """Admin requests for ACL policies of users.
 
-A request is validated first, as in upstream. A valid one then fails if no metadata provider is configured.
+The broker first validates a request, as in upstream. A valid request then fails if the broker does not store users and
+policies.
 Source: AdminBrokerProcessor, AuthorizationMetadataManagerImpl, AclConverter (5.3.3).
 """
 
@@ -27,9 +28,9 @@ class AclRequests:
     @handles(PutAcl)
     def put(self, call: Call, operation: PutAcl) -> Done:
         """Grant policies to a user. Raises NO_PERMISSION for an invalid policy or user, SYSTEM_ERROR."""
-        username = _user(operation.own_subject)
+        username = _username(operation.own_subject)
         if username is None:
-            username = _user(operation.subject)
+            username = _username(operation.subject)
         if username is None:
             raise no_provider_error()  # upstream fails on the subject with the same response
         if not operation.policies:
@@ -45,23 +46,23 @@ class AclRequests:
     @handles(DeleteAcl)
     def delete(self, call: Call, operation: DeleteAcl) -> Done:
         """Delete policies of a user. Raises NO_PERMISSION (no or unknown subject, no policies), SYSTEM_ERROR."""
-        username = _user(operation.subject)
+        username = _username(operation.subject)
         if username is None:
             raise permission_error("The subject is null.")
         self._require_providers()
-        user = self._known(username)
+        user = self._known_user(username)
         if user.acl is None:
             raise permission_error("The acl is not exist.")
         resource = Resource.parse(operation.resource)
         kind = by_name(PolicyType, operation.policy_type) or PolicyType.CUSTOM
-        left = None if resource is None else user.acl.without_entry(kind, resource)
-        user.acl = left if left and left.policies else None
+        remaining = None if resource is None else user.acl.without_entry(kind, resource)
+        user.acl = remaining if remaining and remaining.policies else None
         return Done()
 
     @handles(GetAcl)
     def get(self, call: Call, operation: GetAcl) -> AclResult:
         """Return the policies of a user. Raises NO_PERMISSION (unknown subject), SYSTEM_ERROR."""
-        username = _user(operation.subject)
+        username = _username(operation.subject)
         if username is None:
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR,
@@ -70,8 +71,8 @@ class AclRequests:
                 'org.apache.rocketmq.auth.authentication.enums.SubjectType)" because "subject" is null',
             )
         self._require_providers(_NOT_CONFIGURED)
-        acl = self._known(username).acl
-        return AclResult(username, None if acl is None else _shown(acl))
+        acl = self._known_user(username).acl
+        return AclResult(username, None if acl is None else _policy_infos(acl))
 
     @handles(ListAcls)
     def all(self, call: Call, operation: ListAcls) -> AclsResult:
@@ -83,7 +84,7 @@ class AclRequests:
             subject = f"User:{username}"
             if user.acl is None or (subjects.strip() and subjects not in subject):
                 continue
-            policies = _shown(user.acl)
+            policies = _policy_infos(user.acl)
             if resources.strip() and resources not in subject:  # as upstream: a matching subject keeps all entries
                 for policy in policies:
                     policy.entries = [entry for entry in policy.entries if resources in (entry.resource or "")]
@@ -92,18 +93,19 @@ class AclRequests:
                 found[username] = policies
         return AclsResult(found)
 
-    def _known(self, username: str) -> User:
+    def _known_user(self, username: str) -> User:
         user = self._user_table.users.get(username)
         if user is None:
             raise permission_error("The subject is not exist.")
         return user
 
-    def _require_providers(self, thrown: str | None = None) -> None:
-        if not (self._user_table.has_user_provider and self._user_table.has_policy_provider):
-            raise no_provider_error() if thrown is None else EngineError(ResponseCode.SYSTEM_ERROR, thrown)
+    def _require_providers(self, remark: str | None = None) -> None:
+        """Raise SYSTEM_ERROR if the broker does not store users and policies. `remark` replaces the usual remark."""
+        if not (self._user_table.stores_users and self._user_table.stores_policies):
+            raise no_provider_error() if remark is None else EngineError(ResponseCode.SYSTEM_ERROR, remark)
 
 
-def _user(subject: str | None) -> str | None:
+def _username(subject: str | None) -> str | None:
     """Return the name of a subject that is a user, else None."""
     kind, _, name = (subject or "").partition(":")
     return name if kind.lower() == "user" else None
@@ -145,10 +147,10 @@ def _is_source(text: str) -> bool:
         return False
 
 
-def _shown(acl: Acl) -> list[PolicyInfo]:
-    return [PolicyInfo(policy.kind.value, [_shown_entry(entry) for entry in policy.entries]) for policy in acl.policies]
+def _policy_infos(acl: Acl) -> list[PolicyInfo]:
+    return [PolicyInfo(policy.kind.value, [_entry_info(entry) for entry in policy.entries]) for policy in acl.policies]
 
 
-def _shown_entry(entry: PolicyEntry) -> PolicyEntryInfo:
+def _entry_info(entry: PolicyEntry) -> PolicyEntryInfo:
     actions = [action.value for action in entry.actions]
     return PolicyEntryInfo(entry.resource.key, actions, list(entry.sources), entry.decision.value)

@@ -4,8 +4,8 @@ from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
 from ..kernel.value_class import parts
+from .access_control import AccessControl
 from .acl_requests import AclRequests
-from .authentication import AccessControl
 from .user_requests import UserRequests
 from .user_table import UserTable
 

@@ -1,6 +1,6 @@
 """Admin requests for users.
 
-A request is validated first, as in upstream. A valid one then fails if no metadata provider for users is configured.
+The broker first validates a request, as in upstream. A valid request then fails if the broker stores no users.
 Source: AdminBrokerProcessor, AuthenticationMetadataManagerImpl (5.3.3).
 """
 
@@ -13,8 +13,8 @@ from ..operations.users import CreateUser, DeleteUser, GetUser, ListUsers, Updat
 from .policies import by_name
 from .user_table import User, UserStatus, UserTable, UserType, no_provider_error, permission_error
 
-_EXCEPTION = "org.apache.rocketmq.auth.authentication.exception.AuthenticationException"
-_THROWN = "java.util.concurrent.CompletionException"
+_AUTHENTICATION_EXCEPTION = "org.apache.rocketmq.auth.authentication.exception.AuthenticationException"
+_COMPLETION_EXCEPTION = "java.util.concurrent.CompletionException"
 _ONLY_BY_SUPER = "The super user can only be {} by super user"
 
 
@@ -56,7 +56,7 @@ class UserRequests:
         user = self._find(operation.username)
         if user is None:
             raise permission_error("The user is not exist")
-        self._only_by_super(user, operation.signer)
+        self._require_super(user, operation.signer)
         if (info.password or "").strip():
             user.password = str(info.password)
         user.user_type = user_type or user.user_type
@@ -68,9 +68,9 @@ class UserRequests:
         """Delete a user and its policies. Raises NO_PERMISSION (blank name, super user), SYSTEM_ERROR."""
         user = self._find(operation.username)
         if user is not None:
-            self._only_by_super(user, operation.signer)
+            self._require_super(user, operation.signer)
             del self._user_table.users[user.username]
-            if not self._user_table.has_policy_provider:
+            if not self._user_table.stores_policies:
                 raise no_provider_error()  # after the deletion, as in upstream
         return Done()
 
@@ -82,7 +82,7 @@ class UserRequests:
             raise EngineError(ResponseCode.INVALID_PARAMETER, "The username is blank")
         self._require_provider()
         user = self._user_table.users.get(username)
-        return UserResult(username, None if user is None else _shown(user))
+        return UserResult(username, None if user is None else _user_info(user))
 
     @handles(ListUsers)
     def all(self, call: Call, operation: ListUsers) -> UsersResult:
@@ -90,30 +90,35 @@ class UserRequests:
         self._require_provider()
         wanted = operation.filter if (operation.filter or "").strip() else None
         users = sorted(self._user_table.users.items(), key=lambda item: item[0].encode())
-        return UsersResult({name: _shown(user) for name, user in users if wanted is None or wanted in name})
+        return UsersResult({name: _user_info(user) for name, user in users if wanted is None or wanted in name})
 
-    def _validated_type(self, username: str, info: UserInfo, signer: str, what: str) -> UserType | None:
-        """Validate a request and return its user type. Type Super needs an unsigned request or a super user."""
+    def _validated_type(self, username: str, info: UserInfo, signer: str, verb: str) -> UserType | None:
+        """Validate a request and return its user type, None if it has no valid one.
+
+        Only an unsigned request (empty `signer`) or a super user may set the type Super. `verb` is for the error text.
+        """
         if not username:
             raise EngineError(ResponseCode.INVALID_PARAMETER, "The username is blank")
         user_type = by_name(UserType, info.user_type)
         if user_type is UserType.SUPER and signer:
-            if not self._user_table.has_user_provider:
+            if not self._user_table.stores_users:
                 why = "java.lang.IllegalStateException: The authenticationMetadataProvider is not configured"
-                raise EngineError(ResponseCode.SYSTEM_ERROR, f"{_THROWN}: {why}")
-            who = self._user_table.users.get(signer)
-            if who is None:
-                raise EngineError(ResponseCode.SYSTEM_ERROR, f"{_THROWN}: {_EXCEPTION}: User:{signer} is not found")
-            if not who.is_super:
-                raise EngineError(ResponseCode.SYSTEM_ERROR, _ONLY_BY_SUPER.format(what))
+                raise EngineError(ResponseCode.SYSTEM_ERROR, f"{_COMPLETION_EXCEPTION}: {why}")
+            signing_user = self._user_table.users.get(signer)
+            if signing_user is None:
+                why = f"{_AUTHENTICATION_EXCEPTION}: User:{signer} is not found"
+                raise EngineError(ResponseCode.SYSTEM_ERROR, f"{_COMPLETION_EXCEPTION}: {why}")
+            if not signing_user.is_super:
+                raise EngineError(ResponseCode.SYSTEM_ERROR, _ONLY_BY_SUPER.format(verb))
         return user_type
 
-    def _only_by_super(self, user: User, signer: str) -> None:
+    def _require_super(self, user: User, signer: str) -> None:
+        """Raise NO_PERMISSION if a signed request changes a super user and its signer is no super user."""
         if user.is_super and signer:
-            who = self._user_table.users.get(signer)
-            if who is None:
+            signing_user = self._user_table.users.get(signer)
+            if signing_user is None:
                 raise permission_error(f"User:{signer} is not found")
-            if not who.is_super:
+            if not signing_user.is_super:
                 raise permission_error(_ONLY_BY_SUPER.format("update"))
 
     def _find(self, username: str | None) -> User | None:
@@ -123,9 +128,9 @@ class UserRequests:
         return self._user_table.users.get(str(username))
 
     def _require_provider(self) -> None:
-        if not self._user_table.has_user_provider:
+        if not self._user_table.stores_users:
             raise no_provider_error()
 
 
-def _shown(user: User) -> UserInfo:
+def _user_info(user: User) -> UserInfo:
     return UserInfo(user.password, user.user_type.value, user.status.value)

@@ -17,14 +17,14 @@ from .policies import Acl
 
 
 class UserType(Enum):
-    """Type of a user: a super user needs no rights."""
+    """Type of a user. Super users need no rights."""
 
     SUPER = "Super"
     NORMAL = "Normal"
 
 
 class UserStatus(Enum):
-    """Status of a user: a disabled user is denied."""
+    """Status of a user. Authentication denies disabled users."""
 
     ENABLE = "enable"
     DISABLE = "disable"
@@ -32,7 +32,7 @@ class UserStatus(Enum):
 
 @value
 class User:
-    """A user, who signs requests with a password."""
+    """A user and the password that is the key of its signatures."""
 
     username: str
     password: str = field(repr=False)
@@ -43,7 +43,7 @@ class User:
 
     @property
     def is_super(self) -> bool:
-        """True for super users, who may do everything."""
+        """True for super users, who need no rights."""
         return self.user_type is UserType.SUPER
 
 
@@ -55,13 +55,13 @@ class UserTable:
         self.users: dict[str, User] = {}
 
     @property
-    def has_user_provider(self) -> bool:
-        """True if users are stored."""
+    def stores_users(self) -> bool:
+        """True if the broker stores users: its key `authenticationMetadataProvider` names a class."""
         return bool(self._config.authentication_metadata_provider)
 
     @property
-    def has_policy_provider(self) -> bool:
-        """True if policies are stored."""
+    def stores_policies(self) -> bool:
+        """True if the broker stores policies: its key `authorizationMetadataProvider` names a class."""
         return bool(self._config.authorization_metadata_provider)
 
     def create_configured_users(self) -> None:
@@ -90,7 +90,7 @@ class UserTable:
             raise ConfigError(
                 f'{key}={MASK}: not of the form {{"{name}": "ann", "{password}": "her secret"}}; write it so'
             ) from None
-        if not self.has_user_provider:
+        if not self.stores_users:
             raise ConfigError(f"{key}: there is nowhere to keep the user; set authenticationMetadataProvider, too")
         return User(username, secret, UserType.SUPER, UserStatus.ENABLE)
 

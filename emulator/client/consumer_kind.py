@@ -5,7 +5,7 @@ requests or the clock: the registry, the deliveries, the clock of the fixtures a
 Source: ConsumeType, MessageModel (5.3.3).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from ..kernel.value_class import frozen_value
@@ -86,9 +86,22 @@ CONSUMER_KINDS = (
 )
 """All kinds. A change of this table changes the jumps of the clock and the auditor."""
 
-_BY_MODES: Mapping[tuple[bool, bool], ConsumerKind] = {
-    (kind.consume_type == PASSIVELY, kind.message_model == BROADCASTING): kind for kind in CONSUMER_KINDS
-}
+
+def _by_modes(kinds: Iterable[ConsumerKind]) -> Mapping[tuple[bool, bool], ConsumerKind]:
+    """Index kinds by (is the consume type PASSIVELY, is the message model BROADCASTING).
+
+    Raises AssertionError for a second kind with the same modes.
+    """
+    found: dict[tuple[bool, bool], ConsumerKind] = {}
+    for kind in kinds:
+        modes = (kind.consume_type == PASSIVELY, kind.message_model == BROADCASTING)
+        if modes in found:
+            raise AssertionError(f"{kind.name} has the modes of {found[modes].name}")
+        found[modes] = kind
+    return found
+
+
+_BY_MODES = _by_modes(CONSUMER_KINDS)
 
 
 def kind_of(consume_type: str, message_model: str) -> ConsumerKind:

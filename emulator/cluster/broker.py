@@ -112,16 +112,22 @@ class Broker:
 
     def _restore(self, state: BrokerState) -> ServiceState:
         """Restore store and tables from the state of a previous broker; return the state of the services."""
-        self.topics.restore(state.topics, state.topics_version)
-        self.groups.restore(state.groups, state.forbidden, state.groups_version)
+        self.topics.restore(table=state.topics, version=state.topics_version)
+        self.groups.restore(table=state.groups, forbidden=state.forbidden, version=state.groups_version)
         for (group, topic), table in state.offsets.items():
             for queue_id, offset in table.items():
                 self.offsets.commit(group, topic, queue_id, offset)
         self.offsets.write()
         log = state.log
-        self.store.restore(log.segment_bytes, log.segments, log.full, log.last_store_timestamp, queues=state.queues)
+        self.store.restore(
+            segment_bytes=log.segment_bytes,
+            segments=log.segments,
+            full=log.full,
+            last_store_timestamp=log.last_store_timestamp,
+            queues=state.queues,
+        )
         self.pop_records.restore(state.pop_records)
-        self.mappings.restore(state.mappings, state.mappings_version)
+        self.mappings.restore(table=state.mappings, version=state.mappings_version)
         self.user_table.users.update(state.users)
         self._request_modes.update({(mode.topic, mode.consumer_group): mode for mode in state.request_modes})
         return state.services
@@ -246,22 +252,28 @@ class Broker:
         """
         self.pop_buffer.drain()
         topics, groups, log = self.topics, self.groups, self.store.log
+        segments, full = log.files()
         return BrokerState(
-            self.config,
-            LogState(log.segment_bytes, *log.files(), self.store.last_store_timestamp),
-            topics.table,
-            (topics.version_counter, topics.version_timestamp),
-            groups.table,
-            (groups.version_counter, groups.version_timestamp),
-            groups.forbidden,
-            self.offsets.committed,
-            list(self.store.queues.values()),
-            list(self._request_modes.values()),
-            list(self.pop_records.table.values()),
-            self._dump_on_stop(),
-            self.mappings.table,
-            (self.mappings.version_counter, self.mappings.version_timestamp),
-            self.user_table.users,
+            config=self.config,
+            log=LogState(
+                segment_bytes=log.segment_bytes,
+                segments=segments,
+                full=full,
+                last_store_timestamp=self.store.last_store_timestamp,
+            ),
+            topics=topics.table,
+            topics_version=(topics.version_counter, topics.version_timestamp),
+            groups=groups.table,
+            groups_version=(groups.version_counter, groups.version_timestamp),
+            forbidden=groups.forbidden,
+            offsets=self.offsets.committed,
+            queues=list(self.store.queues.values()),
+            request_modes=list(self._request_modes.values()),
+            pop_records=list(self.pop_records.table.values()),
+            services=self._dump_on_stop(),
+            mappings=self.mappings.table,
+            mappings_version=(self.mappings.version_counter, self.mappings.version_timestamp),
+            users=self.user_table.users,
         )
 
     def _dump_on_stop(self) -> ServiceState:

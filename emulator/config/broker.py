@@ -8,7 +8,10 @@ from .keys import key
 from .request_pools import RequestPoolConfig
 
 FAULT_KEYS = frozenset({"storeDiskBytes", "diskUsedRatio", "requestTimes", "requestRefusals", "goAwayEnable"})
-"""Keys that upstream does not have: each simulates a failure at one broker for as long as it is set."""
+"""Keys that upstream does not have: each simulates a failure at one broker for as long as it is set.
+
+`storeDiskBytes` and `diskUsedRatio` are declared at the end of `BrokerConfig`, the others in `request_pools.py`.
+"""
 DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
 

@@ -69,7 +69,7 @@ class RequestPoolConfig(Config):
         30, "Time for which a broker that shuts down gracefully still serves requests.", unit="s", low=0
     )
 
-    # the emulator's own
+    # the emulator's own: simulated failures (`FAULT_KEYS` in `broker.py` lists all)
     go_away_enable: bool = key(
         False, "The broker sends GO_AWAY to clients newer than 5.3.1 without stopping. (Not upstream's.)"
     )

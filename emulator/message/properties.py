@@ -18,7 +18,7 @@ class SetBy(Enum):
     """The party that sets a property of a stored message."""
 
     SENDER = "the client that sends the message, or the proxy for it"
-    SEND = "the broker in each message that it receives, in place of any sent value"
+    RECEIVING_BROKER = "the broker in each message that it receives, in place of any sent value"
     BROKER = "the broker, when it redirects, delays, redelivers or checks the message"
     POP = "the broker in the response to a pop; a sent value is removed"
     NOBODY = "nobody here; upstream knows the name"
@@ -59,9 +59,9 @@ TRANSACTION_PREPARED = _property("TRAN_MSG", SetBy.SENDER, steers=True)
 PRODUCER_GROUP = _property("PGROUP", SetBy.SENDER, steers=True)
 ORIGIN_MESSAGE_ID = _property("ORIGIN_MESSAGE_ID", SetBy.BROKER)
 RECONSUME_TIME = _property("RECONSUME_TIME", SetBy.SENDER)
-MSG_REGION = _property("MSG_REGION", SetBy.SEND)
-TRACE_ON = _property("TRACE_ON", SetBy.SEND)
-CLUSTER = _property("CLUSTER", SetBy.SEND)
+MSG_REGION = _property("MSG_REGION", SetBy.RECEIVING_BROKER)
+TRACE_ON = _property("TRACE_ON", SetBy.RECEIVING_BROKER)
+CLUSTER = _property("CLUSTER", SetBy.RECEIVING_BROKER)
 UNIQ_KEY = _property("UNIQ_KEY", SetBy.SENDER, steers=True)
 POP_CK = _property("POP_CK", SetBy.POP, steers=True)
 FIRST_POP_TIME = _property("1ST_POP_TIME", SetBy.BROKER)
@@ -120,7 +120,7 @@ DELAYS = tuple(each.name for each in TABLE.values() if each.delays)
 """Names of the properties of delayed messages."""
 REQUESTED_DELAYS = tuple(each.name for each in TABLE.values() if each.delays and each.set_by is SetBy.SENDER)
 """Names with which a sender requests a delay."""
-SET_AT_SEND = tuple(each.name for each in TABLE.values() if each.set_by is SetBy.SEND)
+SET_AT_SEND = tuple(each.name for each in TABLE.values() if each.set_by is SetBy.RECEIVING_BROKER)
 """Names that a broker sets in each message that it receives."""
 REMOVED_AT_SEND = tuple(each.name for each in TABLE.values() if each.set_by is SetBy.POP)
 """Names that a broker removes from each message that it receives."""

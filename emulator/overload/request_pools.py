@@ -6,6 +6,7 @@ Source: NettyRemotingAbstract.processRequestCommand, BrokerFastFailure, BrokerCo
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
@@ -112,7 +113,7 @@ class PooledRequest:
             done()
 
     def end_before_start(self) -> bool:
-        """Refuse a send whose turn has come while the disk is too slow. Returns True if it was refused."""
+        """Refuse a send that gets its thread while the page cache is busy. Returns True if it was refused."""
         slow = self.pool is BrokerPool.SEND and self.pools.page_cache_busy
         if slow:
             self.refuse(RefusalForm.PC_SYNCHRONIZED.refusal())
@@ -228,12 +229,16 @@ class BrokerRequestPools:
 
     @property
     def page_cache_busy(self) -> bool:
-        """True if a send has occupied its thread for too long; upstream assumes that it holds the lock of the log."""
+        """True while a send has occupied its thread for more than `osPageCacheBusyTimeOutMills`.
+
+        The broker then considers its disk too slow. Upstream measures the time for which an append has held the lock of
+        the commit log (DefaultMessageStore.isOSPageCacheBusy).
+        """
         longest_ms = self._pools[BrokerPool.SEND].longest_ms
         return longest_ms is not None and longest_ms > self._config.os_page_cache_busy_time_out_mills
 
     def refuse_to_store(self) -> None:
-        """Refuse a message that reaches the store without a pool while the disk is too slow. Raises SYSTEM_BUSY."""
+        """Refuse a message that reaches the store without a pool, while the page cache is busy. Raises SYSTEM_BUSY."""
         if self.page_cache_busy or self._refusals.get(BrokerPool.SEND) is RefusalForm.PC_SYNCHRONIZED:
             raise RefusalForm.PC_SYNCHRONIZED.refusal()
 
@@ -248,7 +253,7 @@ class BrokerRequestPools:
         return None if pool.wait is None else int(getattr(self._config, pool.wait))
 
     def _scan_later(self) -> None:
-        """Schedule the next scan: when the first request has waited too long, or when a send has taken too long."""
+        """Schedule the next scan: when the first request has waited too long, or when the page cache becomes busy."""
         if self._scan is not None:
             self._scan.cancel()
             self._scan = None
@@ -284,35 +289,51 @@ class BrokerRequestPools:
 
 
 _POOLS = {pool.title: pool for pool in BrokerPool}
+_KNOWN = f"pools are {', '.join(_POOLS)}"
 
 
-def _by_pool(key: str, text: str, read: Callable[[str], V]) -> dict[BrokerPool, V]:
-    """Parse a value per pool, such as `send=600 pull=50`. Raises ConfigError."""
+def _by_pool(key: str, text: str, parse: Callable[[str], V], *, placeholder: str, example: str) -> dict[BrokerPool, V]:
+    """Parse a value per pool, such as `send=600 pull=50`. Raises ConfigError, which names the wrong part.
+
+    `parse` converts one value, or raises ValueError with the reason and the allowed values. `placeholder` and `example`
+    are values for the error texts.
+    """
     found = {}
     for word in text.split():
         name, _, value = word.partition("=")
-        try:
-            found[_POOLS[name]] = read(value)
-        except (KeyError, ValueError):
-            is_form = read == RefusalForm.__getitem__
-            forms = ", ".join(form.name for form in RefusalForm) if is_form else "milliseconds"
-            known = f"pools are {', '.join(_POOLS)}, values {forms}"
-            example = f"{BrokerPool.SEND.title}={RefusalForm.OVERLOAD.name if is_form else 600}"
-            raise ConfigError(f"{key}={word}: not POOL=VALUE; {known}; use {key}={example}", key=key) from None
+        if not (name and value):
+            wrong = f"not POOL={placeholder}; {_KNOWN}"
+        elif name not in _POOLS:
+            wrong = f"{name} is no pool; {_KNOWN}"
+        else:
+            try:
+                found[_POOLS[name]] = parse(value)
+                continue
+            except ValueError as error:
+                wrong = str(error)
+        raise ConfigError(f"{key}={word}: {wrong}; use {key}={BrokerPool.SEND.title}={example}", key=key)
     return found
 
 
 def request_times_ms(config: BrokerConfig) -> dict[BrokerPool, int]:
     """Return the time (ms) for which requests occupy a thread, by pool, from `requestTimes`. Raises ConfigError."""
-    return _by_pool("requestTimes", config.request_times, _whole_number)
+    return _by_pool("requestTimes", config.request_times, _milliseconds, placeholder="MILLISECONDS", example="600")
 
 
 def request_refusals(config: BrokerConfig) -> dict[BrokerPool, RefusalForm]:
     """Return the form of immediate refusals, by pool, from `requestRefusals`. Raises ConfigError."""
-    return _by_pool("requestRefusals", config.request_refusals, RefusalForm.__getitem__)
+    return _by_pool("requestRefusals", config.request_refusals, _refusal_form, placeholder="FORM", example="OVERLOAD")
 
 
-def _whole_number(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(text)
-    return int(text)
+def _milliseconds(text: str) -> int:
+    if text.isascii() and text.isdigit():
+        with suppress(ValueError):  # Python limits the digits of an int in text
+            return int(text)
+    raise ValueError(f"{text} is no time; a time is a whole number of milliseconds, from 0")
+
+
+def _refusal_form(text: str) -> RefusalForm:
+    forms = RefusalForm.__members__
+    if text not in forms:
+        raise ValueError(f"{text} is no form of a rejection; forms are {', '.join(forms)}")
+    return forms[text]

@@ -10,7 +10,7 @@ from .request_pools import BrokerRequestPools
 class OverloadRoom(Room):
     """The thread pools of requests.
 
-    Their `apply_config` is no listener: it may refuse a change of keys, so the broker calls it before all others.
+    Their `apply_config` is no listener: it may reject a change of keys, so the broker calls it before the listeners.
     """
 
     request_pools: BrokerRequestPools

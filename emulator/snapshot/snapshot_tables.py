@@ -58,12 +58,12 @@ def engine_to_json(state: EngineState) -> Form:
 def engine_from_json(form: Form) -> tuple[EngineState, int]:
     """Restore an engine's state without brokers. Returns it and the number of brokers."""
     state = EngineState(
-        form["nowMs"],
-        form["seed"],
-        form["streams"],
-        _config(EmulationConfig(), form["emulation"]),
-        _config(NamesrvConfig(), form["namesrv"]),
-        form["kvConfig"],
+        now_ms=form["nowMs"],
+        seed=form["seed"],
+        streams=form["streams"],
+        emulation=_config(EmulationConfig(), form["emulation"]),
+        namesrv=_config(NamesrvConfig(), form["namesrv"]),
+        kv_config=form["kvConfig"],
         extras=form["extras"],
     )
     return state, form["brokers"]
@@ -135,29 +135,29 @@ def broker_from_json(form: Form) -> tuple[BrokerState, list[int]]:
     static = form.get("staticTopics", {"version": (0, 0), "table": []})
     mappings = [_mapping(each) for each in static["table"]]
     state = BrokerState(
-        _config(BrokerConfig(), form["config"]),
-        _log(form["log"]),
-        {name: _build(TopicConfig, held, topic_name=name) for name, held in topics["table"].items()},
-        _version(topics["version"]),
-        {name: _group(name, held) for name, held in groups["table"].items()},
-        _version(groups["version"]),
-        {name: set(forbidden) for name, forbidden in groups["forbidden"].items()},
-        {(group, topic): _by_number(table) for topic, group, table in form["offsets"]},
-        [_queue(*queue[:4]) for queue in form["queues"]],
-        [SetMessageRequestMode(*mode) for mode in form["requestModes"]],
-        [PopRecord(*record) for record in form["popRecords"]],
-        ServiceState(
-            {(topic, group, queue_id): _order(info) for topic, group, queue_id, info in form["orders"]},
-            _by_number(form["delayOffsets"]),
-            _timer(form["timer"]),
-            {
+        config=_config(BrokerConfig(), form["config"]),
+        log=_log(form["log"]),
+        topics={name: _build(TopicConfig, held, topic_name=name) for name, held in topics["table"].items()},
+        topics_version=_version(topics["version"]),
+        groups={name: _group(name, held) for name, held in groups["table"].items()},
+        groups_version=_version(groups["version"]),
+        forbidden={name: set(forbidden) for name, forbidden in groups["forbidden"].items()},
+        offsets={(group, topic): _by_number(table) for topic, group, table in form["offsets"]},
+        queues=[_queue(*queue[:4]) for queue in form["queues"]],
+        request_modes=[SetMessageRequestMode(*mode) for mode in form["requestModes"]],
+        pop_records=[PopRecord(*record) for record in form["popRecords"]],
+        services=ServiceState(
+            orders={(topic, group, queue_id): _order(info) for topic, group, queue_id, info in form["orders"]},
+            delay_offsets=_by_number(form["delayOffsets"]),
+            timer=_timer(form["timer"]),
+            filters={
                 (topic, group): FilterData(expression, kind, version, SqlFilter(expression), unused_since)
                 for topic, group, expression, kind, version, unused_since in form["filters"]
             },
         ),
-        {each.topic: each for each in mappings},
-        _version(static["version"]),
-        {user.username: user for user in map(_user, form.get("users", ()))},
+        mappings={each.topic: each for each in mappings},
+        mappings_version=_version(static["version"]),
+        users={user.username: user for user in map(_user, form.get("users", ()))},
     )
     return state, [queue[4] for queue in form["queues"]]
 
@@ -168,10 +168,10 @@ def _log(form: Form) -> LogState:
     if not numbers or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
         raise ValueError(f"the log has the files {numbers}")
     return LogState(
-        form["fileBytes"],
-        {number: bytearray() for number in numbers},
-        {number: full for number, full in files if full is not None},
-        form["lastStoreTimestamp"],
+        segment_bytes=form["fileBytes"],
+        segments={number: bytearray() for number in numbers},
+        full={number: full for number, full in files if full is not None},
+        last_store_timestamp=form["lastStoreTimestamp"],
     )
 
 

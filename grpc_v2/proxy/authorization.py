@@ -8,7 +8,7 @@ from binascii import unhexlify
 from collections.abc import Mapping
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.auth.authentication import AccessControl, AccessDenied, AccessRequest, RequestSignature
+from rocketmq_testkit.emulator.auth.access_control import AccessControl, AccessDenied, AccessRequest, RequestSignature
 
 from ..proto import definition_pb2 as pb
 from ..rules.proxy_rules import is_blank

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.auth.authentication import AccessControl
+from rocketmq_testkit.emulator.auth.access_control import AccessControl
 
 from ..proto import definition_pb2 as pb
 from ..rules.proxy_rules import is_blank

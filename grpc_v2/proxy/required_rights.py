@@ -7,7 +7,7 @@ Source: DefaultAuthorizationContextBuilder (5.3.3).
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from rocketmq_testkit.emulator.auth.authentication import AccessDenied, RequiredRight
+from rocketmq_testkit.emulator.auth.access_control import AccessDenied, RequiredRight
 from rocketmq_testkit.emulator.auth.policies import Action, group_resource, topic_resource
 
 from ..proto import definition_pb2 as pb

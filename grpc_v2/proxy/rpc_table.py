@@ -1,4 +1,6 @@
-"""The declaration of an RPC: its messages, its operations on the engine, its response codes.
+"""The class with which RPCs are declared: their messages, their operations on the engine, their response codes.
+
+The RPCs are declared in the files of `grpc_v2/services/`. Their table is `RPCS` in `grpc_v2/services/__init__.py`.
 
 An RPC with one operation declares how its request becomes the operation and how the result becomes its response. An RPC
 with several operations in sequence has a function of its own. The server's methods, required rights, thread pools, the

@@ -65,21 +65,23 @@ class AckMessageService:
 
     def _acknowledge(self, acks: _PendingAcks, result: sv.AckMessageResultEntry, topic: str, group: str) -> None:
         call = acks.call
-        text = result.receipt_handle
+        handle_text = result.receipt_handle
         try:
-            own = ReceiptHandle.parse(text)
-            handle = self.renewals.stop_renewing(call.session, group, result.message_id, own)
+            requested = ReceiptHandle.parse(handle_text)
+            handle = self.renewals.stop_renewing(call.session, group, result.message_id, requested)
             handle.check_not_expired(self.scheduler.now_ms)
             broker = self.routes.broker_of_handle(handle.broker_name)
         except Refusal as refusal:
             entry = sv.AckMessageEntry(message_id=result.message_id, receipt_handle=result.receipt_handle)
-            one = sv.AckMessageRequest(group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=[entry])
-            call.journal_refusal(rejection(refusal), one)
+            refused_request = sv.AckMessageRequest(
+                group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=[entry]
+            )
+            call.journal_refusal(rejection(refusal), refused_request)
             result.status.CopyFrom(refusal.status())
             acks.entry_done()
             return
-        if handle is not own:
-            text = handle.encode()
+        if handle is not requested:
+            handle_text = handle.encode()
 
         def acknowledged(outcome: Outcome) -> None:
             if isinstance(outcome, EngineError):
@@ -90,7 +92,13 @@ class AckMessageService:
             acks.entry_done()
 
         real_topic = handle.real_topic(topic, group)
-        operation = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
+        operation = AckMessage(
+            consumer_group=group,
+            topic=real_topic,
+            queue_id=handle.queue_id,
+            extra_info=handle_text,
+            offset=handle.offset,
+        )
         call.submit(broker, operation, acknowledged)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rocketmq_testkit.emulator.client.client_versions import version_number
 from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_subscription
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
+from rocketmq_testkit.emulator.kernel.upstream_version import VERSION_NUMBER
 from rocketmq_testkit.emulator.operations.clients import (
     ACTIVELY,
     PASSIVELY,
@@ -34,8 +35,8 @@ from ..proxy.sessions import Session, SessionRegistry
 from ..rules.proxy_rules import check_language, group_name
 from ..rules.status import OK, Refusal
 
-CLIENT_VERSION = 479
-"""The version that upstream registers for gRPC clients with a version in another form: the proxy's own, V5_3_3."""
+CLIENT_VERSION = VERSION_NUMBER
+"""The version that upstream registers for gRPC clients with a version in another form: the proxy's own."""
 _CONSUME_TYPES = {pb.PUSH_CONSUMER: PASSIVELY, pb.SIMPLE_CONSUMER: ACTIVELY}
 
 

@@ -22,8 +22,9 @@ from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, Rpc
 from ..rules.proxy_rules import group_name
 from ..rules.status import Refusal, from_broker_exception, proxy_exception, status
 
-_AT_ONCE = -1
-_DONE = status(pb.OK, "0")
+_TO_DEAD_LETTER_QUEUE = -1
+"""The delay level that means no further retry."""
+_OK_WITH_BROKER_CODE = status(pb.OK, "0")
 """Upstream's text is the broker's response code, where other RPCs have `OK`."""
 
 
@@ -43,11 +44,11 @@ class DeadLetterService:
         """
         topic = self.routes.topic_name(request.topic)
         group = group_name(request.group)
-        text = request.receipt_handle
-        own = ReceiptHandle.parse(text)
-        handle = self.renewals.stop_renewing(call.session, group, request.message_id, own)
-        if handle is not own:
-            text = handle.encode()
+        handle_text = request.receipt_handle
+        requested = ReceiptHandle.parse(handle_text)
+        handle = self.renewals.stop_renewing(call.session, group, request.message_id, requested)
+        if handle is not requested:
+            handle_text = handle.encode()
         if handle.commit_log_offset < 0:
             raise proxy_exception(pb.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
         broker = self.routes.broker_of_handle(handle.broker_name)
@@ -57,18 +58,24 @@ class DeadLetterService:
             if isinstance(outcome, EngineError):
                 remark = outcome.remark or outcome.code.name
                 raise from_broker_exception(outcome) or Refusal(pb.INTERNAL_SERVER_ERROR, remark)
-            ack = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
+            ack = AckMessage(
+                consumer_group=group,
+                topic=real_topic,
+                queue_id=handle.queue_id,
+                extra_info=handle_text,
+                offset=handle.offset,
+            )
             call.submit(broker, ack, respond)
 
         def respond(_outcome: Outcome) -> None:
-            call.reply(sv.ForwardMessageToDeadLetterQueueResponse(status=_DONE))
+            call.reply(sv.ForwardMessageToDeadLetterQueueResponse(status=_OK_WITH_BROKER_CODE))
 
         operation = SendMessageBack(
-            group,
-            handle.commit_log_offset,
-            _AT_ONCE,
-            request.message_id,
-            real_topic,
+            group=group,
+            offset=handle.commit_log_offset,
+            delay_level=_TO_DEAD_LETTER_QUEUE,
+            origin_msg_id=request.message_id,
+            origin_topic=real_topic,
             max_reconsume_times=0,
             through_proxy=True,
         )

@@ -39,14 +39,14 @@ class DirectConsumption:
     scheduler: Scheduler
 
     def send_verify_message(self, channel: SessionChannel, effect: RequestDirectConsumption) -> None:
-        """Send a message to a consumer's newest telemetry stream, to be consumed.
+        """Send a message to a consumer on its newest telemetry stream. The consumer processes it and sends the result.
 
-        Without a stream the request times out.
+        Without a stream the broker's request times out.
         """
         broker = self.routes.master_named(effect.ext_fields.get("brokerName", ""))
 
         def on_response(result: RelayResult) -> None:
-            operation = ClientResponded(effect.ticket, result.code, result.remark, None, result.body)
+            operation = ClientResponded(effect.ticket, result.code, result.remark, body=result.body)
             self.fire_and_forget.submit(broker, channel, _LABEL, operation)
 
         nonce = self.pending_requests.register(on_response, channel.channel_id)

@@ -1,4 +1,4 @@
-"""ChangeInvisibleDuration: change when a message becomes visible. Source: ChangeInvisibleDurationActivity (5.3.3)."""
+"""ChangeInvisibleDuration: make a message visible at another time. Source: ChangeInvisibleDurationActivity (5.3.3)."""
 
 from dataclasses import dataclass
 
@@ -30,20 +30,25 @@ class InvisibleDurationService:
     config: ProxyConfig
     scheduler: Scheduler
 
-    def change_invisible_duration(self, call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> NodeOperation:
+    def change_operation(self, call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> NodeOperation:
         """Make a message visible after a new duration, counted from now.
 
-        The response has the handle for further requests.
+        Returns the broker that the handle names, and the operation. The response has the handle for further requests.
         """
         topic = self.routes.topic_name(request.topic)
         group = group_name(request.group)
         invisible_ms = duration_ms(request.invisible_duration)
         check_invisible_time(invisible_ms, 0, self.config)
-        own = ReceiptHandle.parse(request.receipt_handle)
-        handle = self.renewals.stop_renewing(call.session, group, request.message_id, own)
+        requested = ReceiptHandle.parse(request.receipt_handle)
+        handle = self.renewals.stop_renewing(call.session, group, request.message_id, requested)
         handle.check_not_expired(self.scheduler.now_ms)
         operation = ChangeInvisibleTime(
-            group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, invisible_ms
+            consumer_group=group,
+            topic=handle.real_topic(topic, group),
+            queue_id=handle.queue_id,
+            extra_info=handle.encode(),
+            offset=handle.offset,
+            invisible_ms=invisible_ms,
         )
         return self.routes.broker_of_handle(handle.broker_name), operation
 
@@ -62,9 +67,7 @@ CHANGE_INVISIBLE_DURATION = Rpc(
     "ChangeInvisibleDuration",
     sv.ChangeInvisibleDurationRequest,
     sv.ChangeInvisibleDurationResponse,
-    one_operation(
-        InvisibleDurationService.change_invisible_duration, InvisibleDurationService._change_response, _abnormal
-    ),
+    one_operation(InvisibleDurationService.change_operation, InvisibleDurationService._change_response, _abnormal),
     (ChangeInvisibleTime,),
     (
         *CODES_OF_TOPIC_RPCS,

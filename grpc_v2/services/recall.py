@@ -22,12 +22,16 @@ class RecallMessageService:
 
     routes: Routes
 
-    def recall_message(self, call: RpcCall, request: sv.RecallMessageRequest) -> NodeOperation:
-        """Recall a message before it is delivered, by the handle in the response to its send."""
+    def recall_operation(self, _call: RpcCall, request: sv.RecallMessageRequest) -> NodeOperation:
+        """Recall a message before it is delivered, by the handle in the response to its send.
+
+        Returns the broker that the handle names, and the operation. A gRPC producer's group is named like its topic.
+        """
         topic = self.routes.topic_name(request.topic)
         self.routes.check_type(topic, "DELAY")
         handle = request.recall_handle
-        return self.routes.broker_of_handle(_broker_name(handle), pb.BAD_REQUEST), RecallMessage(topic, handle, topic)
+        broker = self.routes.broker_of_handle(_broker_name(handle), pb.BAD_REQUEST)
+        return broker, RecallMessage(topic=topic, recall_handle=handle, producer_group=topic)
 
     def _recall_response(
         self, _call: RpcCall, _request: sv.RecallMessageRequest, result: RecallResult
@@ -36,7 +40,11 @@ class RecallMessageService:
 
 
 def _broker_name(handle: str) -> str:
-    """Return the broker name in a handle. Empty if the handle is invalid: any broker can reject it then."""
+    """Return the broker name in a handle, empty if the handle has none.
+
+    With one master, `Routes.broker_of_handle` returns that master for every name, and the master rejects the handle.
+    With several masters it rejects the empty name itself.
+    """
     try:
         parts = urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode().split(" ")
     except (binascii.Error, ValueError):
@@ -48,7 +56,7 @@ RECALL_MESSAGE = Rpc(
     "RecallMessage",
     sv.RecallMessageRequest,
     sv.RecallMessageResponse,
-    one_operation(RecallMessageService.recall_message, RecallMessageService._recall_response),
+    one_operation(RecallMessageService.recall_operation, RecallMessageService._recall_response),
     (RecallMessage,),
     (*CODES_OF_TOPIC_RPCS, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
     rights=to_produce,

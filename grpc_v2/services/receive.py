@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 MAX_BATCH = 32
 _INIT_AT_END = 1
+_TO_DEAD_LETTER_QUEUE = -1
+"""The delay level that means no further retry."""
 _ANY_QUEUE = -1
 _FOUND = sv.ReceiveMessageResponse(status=OK).SerializeToString()
 
@@ -113,18 +115,18 @@ class ReceiveMessageService:
         brokers = routes.read_brokers(topic, request.message_queue.broker.name, spread=config.receive_from_all_brokers)
         receive = _Receive(call, topic, group, subscription, parameters.max_attempts, auto_renew)
         pop = PopMessage(
-            group,
-            topic,
-            _ANY_QUEUE,
-            min(request.batch_size, MAX_BATCH),
-            invisible_ms,
-            poll_ms,
-            self.scheduler.now_ms,
-            _INIT_AT_END,
-            subscription.expression_type,
-            subscription.sub_string,
-            parameters.in_order,
-            request.attempt_id or None,
+            consumer_group=group,
+            topic=topic,
+            queue_id=_ANY_QUEUE,
+            max_msg_nums=min(request.batch_size, MAX_BATCH),
+            invisible_ms=invisible_ms,
+            poll_ms=poll_ms,
+            born_ms=self.scheduler.now_ms,
+            init_mode=_INIT_AT_END,
+            exp_type=subscription.expression_type,
+            exp=subscription.sub_string,
+            order=parameters.in_order,
+            attempt_id=request.attempt_id or None,
         )
         self.polls.begin(
             call, brokers=brokers, pop=pop, deliver=lambda broker, result: self._deliver(receive, broker, result)
@@ -178,7 +180,8 @@ class ReceiveMessageService:
     def _passes_filters(self, receive: _Receive, broker: "Broker", found: _FoundMessage) -> bool:
         """True if a message is for this client.
 
-        Otherwise it is acknowledged here, or moved to the dead letter queue if it was delivered too often.
+        If not, acknowledge a message with another tag, or move a message to the dead letter queue if it was delivered
+        too often.
         """
         tags = receive.subscription.tags
         if tags and found.record.property_map().get(props.TAGS) not in tags:
@@ -224,22 +227,26 @@ class ReceiveMessageService:
 
     def _acknowledge(self, receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> None:
         topic = handle.real_topic(receive.topic, receive.group)
-        self._submit(receive, broker, AckMessage(receive.group, topic, handle.queue_id, handle.encode(), handle.offset))
+        ack = AckMessage(
+            consumer_group=receive.group,
+            topic=topic,
+            queue_id=handle.queue_id,
+            extra_info=handle.encode(),
+            offset=handle.offset,
+        )
+        self._submit(receive, broker, ack)
 
     def _dead_letter(self, receive: _Receive, broker: "Broker", handle: ReceiptHandle) -> None:
         topic = handle.real_topic(receive.topic, receive.group)
-        self._submit(
-            receive,
-            broker,
-            SendMessageBack(
-                receive.group,
-                handle.commit_log_offset,
-                -1,
-                origin_topic=topic,
-                max_reconsume_times=0,
-                through_proxy=True,
-            ),
+        send_back = SendMessageBack(
+            group=receive.group,
+            offset=handle.commit_log_offset,
+            delay_level=_TO_DEAD_LETTER_QUEUE,
+            origin_topic=topic,
+            max_reconsume_times=0,
+            through_proxy=True,
         )
+        self._submit(receive, broker, send_back)
         self._acknowledge(receive, broker, handle)
 
     def _submit(self, receive: _Receive, broker: "Broker", operation: AckMessage | SendMessageBack) -> None:

@@ -59,7 +59,7 @@ class RouteService:
     routes: Routes
     name_server: Node
 
-    def query_route(self, _call: RpcCall, request: sv.QueryRouteRequest) -> NodeOperation:
+    def route_operation(self, _call: RpcCall, request: sv.QueryRouteRequest) -> NodeOperation:
         """Return the queues of a topic with their permissions, message types and broker addresses."""
         topic = self.routes.topic_name(request.topic)
         check_endpoints(request.endpoints)
@@ -88,7 +88,7 @@ class RouteService:
                     )
         return response
 
-    def query_assignment(self, _call: RpcCall, request: sv.QueryAssignmentRequest) -> NodeOperation:
+    def assignment_operation(self, _call: RpcCall, request: sv.QueryAssignmentRequest) -> NodeOperation:
         """Return the queues of a push consumer: any queue of each broker, or each queue if its group is ordered."""
         topic = self.routes.topic_name(request.topic)
         group_name(request.group)
@@ -130,7 +130,7 @@ QUERY_ROUTE = Rpc(
     "QueryRoute",
     sv.QueryRouteRequest,
     sv.QueryRouteResponse,
-    one_operation(RouteService.query_route, RouteService._route_response, _route_refusal),
+    one_operation(RouteService.route_operation, RouteService._route_response, _route_refusal),
     (GetRouteInfo,),
     (*CODES_OF_TOPIC_RPCS, pb.TOPIC_NOT_FOUND, pb.INTERNAL_SERVER_ERROR),
     rights=to_find_route,
@@ -140,7 +140,7 @@ QUERY_ASSIGNMENT = Rpc(
     "QueryAssignment",
     sv.QueryAssignmentRequest,
     sv.QueryAssignmentResponse,
-    one_operation(RouteService.query_assignment, RouteService._assignment_response, _route_refusal),
+    one_operation(RouteService.assignment_operation, RouteService._assignment_response, _route_refusal),
     (GetRouteInfo,),
     (*CODES_OF_TOPIC_RPCS, pb.ILLEGAL_CONSUMER_GROUP, pb.TOPIC_NOT_FOUND, pb.FORBIDDEN, pb.INTERNAL_SERVER_ERROR),
     rights=to_consume,

@@ -83,16 +83,15 @@ class SendMessageService:
         if topic.startswith(names.RETRY_PREFIX):
             reconsume_times = parse_number(properties.pop(props.RECONSUME_TIME, None)) or 0
         message_id = properties[props.UNIQ_KEY]
-        flag = sys_flag(first)
         operation = SendMessage(
-            topic,
-            topic,
-            queue_id,
-            body,
-            properties,
-            call.server_call.peer,
-            now_ms,
-            flag,
+            producer_group=topic,  # a gRPC producer's group is named like its topic
+            topic=topic,
+            queue_id=queue_id,
+            body=body,
+            properties=properties,
+            born_host=call.server_call.peer,
+            born_timestamp=now_ms,
+            sys_flag=sys_flag(first),
             reconsume_times=reconsume_times,
             batch=is_batch,
             through_proxy=True,

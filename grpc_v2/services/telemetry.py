@@ -7,7 +7,7 @@ a little later: some clients start to wait for it only after other work, and los
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.auth.authentication import AccessControl
+from rocketmq_testkit.emulator.auth.access_control import AccessControl
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
 from rocketmq_testkit.emulator.operations.send import ClientResponded
 

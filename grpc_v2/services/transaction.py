@@ -43,19 +43,19 @@ class EndTransactionService:
         if half is None:
             raise proxy_exception(pb.INTERNAL_SERVER_ERROR, "cannot found transaction data")
         operation = EndTransaction(
-            topic,
-            half.tran_state_table_offset,
-            half.commit_log_offset,
-            _COMMIT_OR_ROLLBACK.get(request.resolution, _UNKNOWN),
-            request.source == pb.SOURCE_SERVER_CHECK,
-            request.message_id,
-            transaction_id,
-            topic,
+            producer_group=topic,  # a gRPC producer's group is named like its topic
+            tran_state_table_offset=half.tran_state_table_offset,
+            commit_log_offset=half.commit_log_offset,
+            commit_or_rollback=_COMMIT_OR_ROLLBACK.get(request.resolution, _UNKNOWN),
+            from_transaction_check=request.source == pb.SOURCE_SERVER_CHECK,
+            msg_id=request.message_id,
+            transaction_id=transaction_id,
+            topic=topic,
         )
 
         def ended(_outcome: Outcome) -> None:
-            # In upstream the request to the broker is oneway, so its outcome is ignored; but it runs on the request's
-            # thread.
+            # Upstream sends a oneway request to the broker and ignores its outcome. But the broker processes it on the
+            # thread of this RPC, so the response waits for it.
             call.reply(sv.EndTransactionResponse(status=OK))
 
         call.submit(self.routes.master_named(half.broker_name), operation, ended)

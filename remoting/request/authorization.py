@@ -3,7 +3,7 @@
 Source: DefaultAuthenticationContextBuilder, AuthenticationPipeline, AuthorizationPipeline (5.3.3).
 """
 
-from rocketmq_testkit.emulator.auth.authentication import AccessControl, AccessDenied, AccessRequest, RequestSignature
+from rocketmq_testkit.emulator.auth.access_control import AccessControl, AccessDenied, AccessRequest, RequestSignature
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 
 from ..client.signing import ACCESS_KEY, SIGNATURE

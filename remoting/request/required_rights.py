@@ -9,7 +9,7 @@ Source: DefaultAuthorizationContextBuilder, RocketMQAction and RocketMQResource 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from rocketmq_testkit.emulator.auth.authentication import AccessDenied, RequiredRight
+from rocketmq_testkit.emulator.auth.access_control import AccessDenied, RequiredRight
 from rocketmq_testkit.emulator.auth.policies import Action, Resource, ResourceType, group_resource, topic_resource
 from rocketmq_testkit.emulator.message.names import is_retry
 

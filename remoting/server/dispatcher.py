@@ -10,7 +10,7 @@ from itertools import count
 from traceback import format_exception
 from typing import Any, Protocol
 
-from rocketmq_testkit.emulator.auth.authentication import AccessControl, AccessDenied, AccessRequest
+from rocketmq_testkit.emulator.auth.access_control import AccessControl, AccessDenied, AccessRequest
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.gate.gate import Gate, Node
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection

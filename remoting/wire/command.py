@@ -6,12 +6,13 @@ Source: RemotingCommand, LanguageCode, MQVersion (5.3.3).
 from dataclasses import field
 from typing import Final
 
+from rocketmq_testkit.emulator.kernel.upstream_version import VERSION_NUMBER
 from rocketmq_testkit.emulator.kernel.value_class import value
 
 RESPONSE: Final = 0x1
 ONEWAY: Final = 0x2
 
-VERSION_5_3_3: Final = 479
+VERSION_5_3_3: Final = VERSION_NUMBER
 """The version in every sent frame. Clients choose features by it (SQL92 requires 232)."""
 
 VERSION_STRICT_ROUTE_JSON: Final = 401

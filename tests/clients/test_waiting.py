@@ -458,7 +458,7 @@ def test_with_a_frozen_clock_a_lite_poll_ends_by_the_time_of_the_client() -> Non
 @pytest.mark.parametrize("sdk", [*REMOTING, "java-remoting-4.9"])
 def test_with_a_frozen_clock_a_reply_reaches_the_requesting_producer(sdk: str) -> None:
     with _with_frozen_clock(sdk, "still:NORMAL:1") as client:
-        client.push("still", client.group(), response="pong")
+        client.push("still", client.group(), answer="pong")
         client.send("still", "plain")
         client.until(lambda: client.is_known("still"))
         asked = {"topic": "still", "body": b"ping", "timeout_ms": 30_000}

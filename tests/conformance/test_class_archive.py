@@ -48,7 +48,7 @@ def test_a_moved_build_starts_without_its_archive_and_without_warning(tmp_path: 
 
 
 def test_a_build_without_an_archive_needs_no_switches(tmp_path: Path) -> None:
-    """A build without archive, such as one whose archive failed, needs no switches."""
+    """A build without archive, such as one whose process was killed before the archive was made, needs no switches."""
     assert class_archive.switches(tmp_path) == []
 
 

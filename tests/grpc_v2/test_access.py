@@ -4,7 +4,7 @@ import pytest
 from google.protobuf.message import Message
 from grpc_world import a_change, a_forward, a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
-from rocketmq_testkit.emulator.auth.authentication import AccessDenied, RequestSignature
+from rocketmq_testkit.emulator.auth.access_control import AccessDenied, RequestSignature
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.authorization import _signed

@@ -14,12 +14,16 @@ from rocketmq_testkit.emulator.client import consumer_kind
 from rocketmq_testkit.emulator.config import keys
 from rocketmq_testkit.emulator.message import properties
 from rocketmq_testkit.emulator.operations import clients
-from rocketmq_testkit.emulator.snapshot import durable_state
+from rocketmq_testkit.emulator.pop import pop_batch
+from rocketmq_testkit.emulator.send import send_service
+from rocketmq_testkit.emulator.snapshot import durable_state, snapshot_checks, snapshot_tables
 from rocketmq_testkit.fixtures.control import verbs
 from rocketmq_testkit.fixtures.options import ignored_keys, upstream_keys
 from rocketmq_testkit.grpc_v2 import services
 from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
+from rocketmq_testkit.grpc_v2.services import clients as grpc_clients
 from rocketmq_testkit.remoting import processors
+from rocketmq_testkit.remoting.bodies import client as client_bodies
 from rocketmq_testkit.remoting.processors import unserved
 from rocketmq_testkit.remoting.request.request_table import RequestTable
 
@@ -41,7 +45,7 @@ TWELVE = (
     "Add a web page",
     "Add state that survives a stop",
 )
-FOLDERS = "emulator|remoting|grpc_v2|fixtures|conformance|spark|tests|spark_tests|scripts|docs"
+FOLDERS = "emulator|remoting|grpc_v2|fixtures|testkit|conformance|spark|tests|spark_tests|scripts|docs"
 
 
 def paths(heading: str) -> list[Path]:
@@ -119,10 +123,10 @@ WALKS: dict[str, Callable[[], Iterable[Path]]] = {
     "Add a request code": request_code_files,
     "Add an RPC": rpc_files,
     "Add a configuration key": key_files,
-    "Add a kind of consumer": lambda: [file_of(consumer_kind), file_of(clients)],
-    "Add a message property": lambda: [file_of(properties)],
+    "Add a kind of consumer": lambda: map(file_of, (consumer_kind, clients, client_bodies, grpc_clients)),
+    "Add a message property": lambda: map(file_of, (properties, send_service, pop_batch)),
     "Add an SDK driver": driver_files,
-    "Add state that survives a stop": lambda: [file_of(durable_state)],
+    "Add state that survives a stop": lambda: map(file_of, (durable_state, snapshot_tables, snapshot_checks)),
     "Add a verb to the control port": verb_files,
 }
 
@@ -176,7 +180,7 @@ def test_declarations_of_requests_and_rpcs_have_no_default_rights() -> None:
 
 
 def test_a_planned_file_does_not_exist_yet() -> None:
-    """A path in italics is planned. Who creates it completes the recipe and writes the path in backquotes."""
+    """A path in italics is planned. The change that creates it completes the recipe and writes it in backquotes."""
     planned = re.findall(rf"(?<![*`])\*((?:{FOLDERS})/[^*\s]+)\*", PAGE)
     assert planned
     assert [path for path in planned if (ROOT / path).exists()] == []

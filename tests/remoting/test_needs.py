@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from rocketmq_testkit.emulator.auth.authentication import AccessDenied
+from rocketmq_testkit.emulator.auth.access_control import AccessDenied
 from rocketmq_testkit.remoting.processors import RIGHTS
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 

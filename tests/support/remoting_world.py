@@ -7,7 +7,7 @@ from typing import Any
 
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
-from rocketmq_testkit.emulator.auth.authentication import AccessControl
+from rocketmq_testkit.emulator.auth.access_control import AccessControl
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.gate import Call, Node

@@ -79,4 +79,4 @@ def a_message_sent_to_the_timer_topic_stops_the_timer(t: RemotingContext) -> Non
     group = popping(t, 1)
     group.pop(invisible_ms=1000)
     t.wait(8)
-    t.note("came back", group.copied())
+    t.note("came back", group.count_copies())

@@ -65,7 +65,7 @@ def ordered_pops_track_only_matching_messages(t: RemotingContext) -> None:
         response = t.note(expression, group.pop_in_order(2, **by), 0)
         t.note("blocked", group.pop_in_order(2, **by).code)
         group.ack_all(response)
-        t.note("offset", group.reaches(int(response.messages[-1].queue_offset) + 1)["offset"])
+        t.note("offset", group.wait_until_committed(int(response.messages[-1].queue_offset) + 1)["offset"])
         t.note("next", group.pop_in_order(2, **by).found)
 
 
@@ -95,7 +95,7 @@ def redelivered_messages_are_filtered_by_the_reading_pop(t: RemotingContext) -> 
         group = popping(t)
         _send_all(t, group.topic)
         popped = t.note(f"popped by {first}", group.pop(expression=first, type=kind, invisible_ms=0).bodies)
-        group.copies(len(popped))
+        group.wait_for_copies(len(popped))
         t.note(f"again by {second}", group.pop(expression=second, type=other).bodies)
         t.note("and by all", group.pop().bodies)
 

@@ -25,7 +25,7 @@ def a_batch_ack_acknowledges_the_offsets_set_in_its_bit_set(t: RemotingContext) 
     group = popping(t, 4)
     handle = group.handles(invisible_ms=2000)[0]
     t.note("acknowledged", batch_ack(t, entry(group, handle, [0, 2])), 0)
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))
 
 
 @remoting_case("AckMessageProcessor.appendAck")
@@ -34,7 +34,7 @@ def a_batch_may_hold_one_message(t: RemotingContext) -> None:
     group = popping(t, 2)
     handle = group.handles(invisible_ms=2000)[0]
     t.note("acknowledged", batch_ack(t, entry(group, handle, [1])), 0)
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
 
 
 @remoting_case("AckMessageProcessor.processRequest")
@@ -46,7 +46,7 @@ def a_batch_spans_topics_and_groups(t: RemotingContext) -> None:
     t.sent(other, 2)
     t.note("acknowledged", batch_ack(t, *(entry(each, each.handles(invisible_ms=2000)[0], [0]) for each in groups)), 0)
     for each in groups:
-        t.note("came back", bodies(each.copies()))
+        t.note("came back", bodies(each.wait_for_copies()))
 
 
 @remoting_case("BatchAckMessageRequestBody.decode")
@@ -66,7 +66,7 @@ def a_batch_ack_accepts_long_json_keys(t: RemotingContext) -> None:
         "t": "topic",
     }
     t.note("acknowledged", batch_ack(t, {names[name]: value for name, value in short.items()}))
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
 
 
 @remoting_case("AckMessageProcessor.processRequest")
@@ -77,9 +77,9 @@ def a_batch_ack_of_redelivered_messages_names_the_original_topic(t: RemotingCont
     handle = group.handles(invisible_ms=1000)[0]
     t.note("handle", handle)
     t.note("acknowledged", batch_ack(t, entry(group, handle, [0])), 0)
-    t.note("came back", [each.reconsume_times for each in group.copies(3)])
+    t.note("came back", [each.reconsume_times for each in group.wait_for_copies(3)])
     t.wait(2)
-    t.note("copies in all", group.copied())
+    t.note("copies in all", group.count_copies())
 
 
 @remoting_case("AckMessageProcessor.processRequest")
@@ -120,7 +120,7 @@ def a_batch_ack_skips_entries_with_unknown_topic_queue_or_offset(t: RemotingCont
     t.note("behind the end", batch_ack(t, {**good, "so": 50}))
     unknown = {**good, "t": t.new()}
     t.note("with others before it", batch_ack(t, unknown, {**good, "so": 50}, good), 0)
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
 
 
 @remoting_case("AckMessageProcessor.appendAck")
@@ -132,4 +132,4 @@ def a_forged_batch_has_no_effect(t: RemotingContext) -> None:
     t.note("start offset", batch_ack(t, {**good, "so": 1}), 0)
     t.note("revive queue", batch_ack(t, {**good, "rq": 77}), 0)
     t.note("group", batch_ack(t, {**good, "c": t.group()}), 0)
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))

@@ -19,7 +19,7 @@ EARLY_MS = 1000
 STEP_MS = 1000
 """Distance between records in ms: the timer delivers the records of one second in any order."""
 FIRST_MS = 4000
-"""Invisible duration of the first check point in ms. It is revived at the earliest 3 s after it can be read."""
+"""Invisible duration of the first check point in ms. The check point is revived at the earliest 2 s after its end."""
 
 
 class Records:
@@ -47,7 +47,7 @@ class Records:
         t = self._group.t
         deliver = {"TIMER_DELIVER_MS": str(self._pop_time + after_ms)}
         response = t.send(revive_topic(t.cluster), body, queue=REVIVE_QUEUE, tag=tag, properties=deliver)
-        t.require(response.code == 0, f"a record was to be written: {response}")
+        t.require(response.code == 0, f"a record was not stored: {response}")
 
 
 @remoting_case("PopReviveService.consumeReviveMessage")
@@ -61,7 +61,7 @@ def a_check_point_replaces_an_earlier_one_with_the_same_key(t: RemotingContext) 
     records.point(FIRST_MS, [0, 1])
     records.point(FIRST_MS + STEP_MS, [0])
     records.point(FIRST_MS + 2 * STEP_MS, [2])
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))
 
 
 @remoting_case("PopReviveService.consumeReviveMessage")
@@ -73,7 +73,7 @@ def an_ack_read_after_two_check_points_of_its_key_counts_for_the_later_one(t: Re
     records.point(FIRST_MS + STEP_MS, [0])
     records.ack(FIRST_MS - EARLY_MS + 2 * STEP_MS, 0, 0)
     records.point(FIRST_MS + 3 * STEP_MS, [2])
-    t.note("came back", bodies(group.copies(1)))
+    t.note("came back", bodies(group.wait_for_copies(1)))
 
 
 @remoting_case("PopReviveService.consumeReviveMessage")
@@ -85,4 +85,4 @@ def an_ack_read_before_the_later_check_point_of_its_key_is_lost(t: RemotingConte
     records.ack(FIRST_MS - EARLY_MS + STEP_MS, 0, 0)
     records.point(FIRST_MS + 2 * STEP_MS, [0])
     records.point(FIRST_MS + 3 * STEP_MS, [2])
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))

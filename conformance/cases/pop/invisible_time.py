@@ -23,8 +23,8 @@ def a_prolonged_invisible_duration_leads_to_later_redelivery(t: RemotingContext)
     watch = t.stopwatch()
     t.note("changed", group.change(handle, 0, 6000), 0)
     t.wait(5)
-    t.note("copies after 5 s", group.copied())
-    t.note("copy", group.copies())
+    t.note("copies after 5 s", group.count_copies())
+    t.note("copy", group.wait_for_copies())
     t.note("after", watch.between(7.5, 14))
 
 
@@ -34,10 +34,10 @@ def a_shortened_invisible_duration_leads_to_earlier_redelivery(t: RemotingContex
     group, handle = one_popped(t, invisible_ms=8000)
     watch = t.stopwatch()
     t.note("changed", group.change(handle, 0, 1000), 0)
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
     t.note("after", watch.between(2.5, 7.9))
     t.wait(max(0.0, 13 - watch.seconds))
-    t.note("copies in all", group.copied())
+    t.note("copies in all", group.count_copies())
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
@@ -49,9 +49,9 @@ def only_the_new_handle_acknowledges_after_a_change(t: RemotingContext) -> None:
     t.note("new handle", new)
     t.note("by the new handle", group.ack(new, 0), 0)
     t.note("by the old handle", group.ack(handles[1], 1), 0)
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
     t.wait(2)
-    t.note("copies in all", group.copied())
+    t.note("copies in all", group.count_copies())
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
@@ -64,7 +64,7 @@ def repeated_changes_keep_a_message_invisible(t: RemotingContext) -> None:
         handle = new_handle(handle, changed, 0)
     t.note("acknowledged", group.ack(handle, 0), 0)
     t.wait(5)
-    t.note("copies", group.copied())
+    t.note("copies", group.count_copies())
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
@@ -74,9 +74,9 @@ def two_changes_with_one_handle_redeliver_the_message_twice(t: RemotingContext) 
     t.note("first", group.change(handle, 0, 1000), 0)
     t.wait(0.1)
     t.note("second", group.change(handle, 0, 2000), 0)
-    t.note("came back", group.copies(2))
+    t.note("came back", group.wait_for_copies(2))
     t.wait(2)
-    t.note("copies in all", group.copied())
+    t.note("copies in all", group.count_copies())
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
@@ -85,7 +85,7 @@ def a_change_of_an_acknowledged_message_redelivers_the_message(t: RemotingContex
     group, handle = one_popped(t, invisible_ms=2000)
     group.ack(handle, 0)
     t.note("changed", group.change(handle, 0, 1000), 0)
-    t.note("came back", group.copies())
+    t.note("came back", group.wait_for_copies())
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
@@ -95,30 +95,30 @@ def a_change_shortly_after_the_invisible_duration_postpones_redelivery(t: Remoti
     watch = t.stopwatch()
     t.wait(2.5)
     t.note("changed", group.change(handle, 0, 4000), 0)
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
     t.note("after", watch.between(8, 15))
     t.wait(1)
-    t.note("copies in all", group.copied())
+    t.note("copies in all", group.count_copies())
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def a_change_after_redelivery_redelivers_the_message_again(t: RemotingContext) -> None:
     """A change with the old handle of a revived message succeeds, and the message is redelivered a second time."""
     group, handle = one_popped(t, invisible_ms=0)
-    group.copies()
+    group.wait_for_copies()
     t.note("changed", group.change(handle, 0, 1000), 0)
-    t.note("copies", group.copies(2))
+    t.note("copies", group.wait_for_copies(2))
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_change_to_0_or_less_redelivers_at_the_next_revive_scan(t: RemotingContext) -> None:
-    """A change to 0 or a negative duration succeeds, and the message is redelivered at the next revive scan."""
+    """A change to 0 or a negative duration succeeds. The message is redelivered as if its duration ended now."""
     for invisible in (0, -5):
         group = popping(t, 1)
         handle = group.handle(invisible_ms=60_000)
         watch = t.stopwatch()
         t.note(f"{invisible} ms", group.change(handle, 0, invisible), 0)
-        t.note("came back", bodies(group.copies()))
+        t.note("came back", bodies(group.wait_for_copies()))
         t.note("after", watch.between(1.5, 10))
 
 
@@ -128,7 +128,7 @@ def a_change_beyond_the_maximum_timer_delay_is_refused(t: RemotingContext) -> No
     group, handle = one_popped(t, invisible_ms=2000)
     for days in (4, 365, 10**8):
         t.note(f"{days} days", group.change(handle, 0, days * 86_400_000))
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
@@ -136,11 +136,11 @@ def a_changed_redelivered_message_returns_to_its_retry_topic(t: RemotingContext)
     """A changed message of a retry topic returns to the same retry topic with its reconsume times increased by one."""
     group = popping(t, 1)
     group.handles(invisible_ms=0)
-    group.copies()
+    group.wait_for_copies()
     handle = group.handle(invisible_ms=60_000)
     changed = t.note("changed", group.retry.change(handle, 0, 500), 0)
     t.note("new handle", new_handle(handle, changed, 0))
-    t.note("copies", group.copies(2))
+    t.note("copies", group.wait_for_copies(2))
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
@@ -190,7 +190,7 @@ def each_change_with_a_forged_handle_adds_a_redelivery(t: RemotingContext) -> No
     future = forged(handle, popped=str(t.now_ms() + 3_600_000))
     changed = t.note("a pop time to come", group.change(future, 0, 2000), 0)
     t.note("popped now", abs(int(changed["popTime"]) - t.now_ms()) < 60_000)
-    t.note("came back", bodies(group.copies(4)))
+    t.note("came back", bodies(group.wait_for_copies(4)))
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
@@ -200,8 +200,8 @@ def a_change_for_another_group_redelivers_the_message_to_both_groups(t: Remoting
     guest = group.with_group(t.group())
     handle = group.handle(invisible_ms=1000)
     t.note("changed", guest.change(handle, 0, 500), 0)
-    t.note("copies of the guest", bodies(guest.copies()))
-    t.note("copies of the group", bodies(group.copies()))
+    t.note("copies of the guest", bodies(guest.wait_for_copies()))
+    t.note("copies of the group", bodies(group.wait_for_copies()))
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
@@ -211,9 +211,9 @@ def a_change_with_an_unknown_revive_queue_has_no_effect(t: RemotingContext) -> N
     for queue in ("77", "-1"):
         response = group.change(forged(handle, revive=queue), 0, 2000)
         t.note(f"revive queue {queue}", [response.code, response.remark, response.fields.get("reviveQid")])
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
     t.wait(3)
-    t.note("copies in all", group.copied())
+    t.note("copies in all", group.count_copies())
 
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")

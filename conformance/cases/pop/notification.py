@@ -46,7 +46,7 @@ def a_notification_returns_at_once_while_messages_exist(t: RemotingContext) -> N
     t.note("a message is there", notification(group), 0)
     t.note("and is not taken", notification(group, poll_ms=5000), 0)
     group.pop()
-    group.reaches(1)
+    group.wait_until_committed(1)
     t.note("popped", notification(group), 0)
 
 
@@ -57,7 +57,7 @@ def _note_copy(t: RemotingContext) -> None:
     for queue in (-1, 1):
         t.note(f"queue {queue}", [notification(group, queue=queue)["hasMsg"] for _ in range(10)])
     group.pop()
-    group.copies(1)
+    group.wait_for_copies(1)
     t.note("popped", notification(group), 0)
 
 
@@ -145,9 +145,9 @@ def a_message_in_the_retry_topic_is_reported(t: RemotingContext) -> None:
     """A notification reports a message in the group's retry topic like any other."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
-    group.reaches(1)
+    group.wait_until_committed(1)
     t.note("while it is out", notification(group), 0)
-    group.copies()
+    group.wait_for_copies()
     t.note("when it is back", notification(group), 0)
     t.note("in the words of one queue", notification(group, queue=0), 0)
 
@@ -222,7 +222,7 @@ def messages_in_v1_and_v2_retry_topics_are_reported(t: RemotingContext) -> None:
     first, second = popping(t), popping(t, 1)
     t.sent(t.topic(queues=1, name=first.retry_topic))
     second.pop(invisible_ms=0)
-    second.copies(v2=True)
+    second.wait_for_copies(v2=True)
     for form, group in ("first", first), ("second", second):
         t.note(f"{form} form", [notification(group)["hasMsg"] for _ in range(10)])
 

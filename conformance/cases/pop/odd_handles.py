@@ -54,16 +54,16 @@ def acks_with_forged_handles_do_not_prevent_redelivery(t: RemotingContext) -> No
     """After acks with forged handles, the message is redelivered exactly once. The responses differ."""
     group = popping(t, 1)
     handle = group.handle(invisible_ms=BUSY_MS)
-    group.reaches(1)
+    group.wait_until_committed(1)
     forged = {
         what: each
         for what, each in forged_handles(t, handle).items()
         if what not in ("a retry topic", "another kind of topic", "another broker", "queue -1", "offset -1")
     }
     note_each(group, forged, lambda each: group.ack(each, 0))
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
     t.wait(3)
-    t.note("copies", group.copied())
+    t.note("copies", group.count_copies())
 
 
 @remoting_case("AckMessageProcessor.appendAck")
@@ -75,7 +75,7 @@ def an_ack_ignores_topic_kind_broker_queue_and_offset_in_its_handle(t: RemotingC
         response = group.ack(forged_handles(t, handle)[what], 0)
         t.note(what, [response.code, response.remark])
         t.wait(7)
-        t.note(f"{what}: copies", group.copied())
+        t.note(f"{what}: copies", group.count_copies())
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.processRequest")
@@ -83,7 +83,7 @@ def a_change_with_a_forged_handle_keeps_the_committed_offset(t: RemotingContext)
     """A change with each kind of forged handle leaves the group's committed offset unchanged."""
     group = popping(t, 1)
     handle = group.handle(invisible_ms=60_000)
-    group.reaches(1)
+    group.wait_until_committed(1)
     forged = forged_handles(t, handle)
     note_each(group, forged, lambda each: group.change(each, 0, 3_000_000))
     t.note("acknowledged", group.ack(handle, 0), 0)
@@ -103,10 +103,12 @@ def most_changes_with_forged_handles_redeliver_the_message(t: RemotingContext) -
         forged[what] = group, group.change(forged_handles(t, handle)[what], 0, 2000)
     t.require(watch.seconds < 8, "the broker was too slow for what is looked at")
     t.wait(13 - watch.seconds)
-    soon = {what: group.copied() for what, (group, _) in forged.items()}
+    soon = {what: group.count_copies() for what, (group, _) in forged.items()}
     t.wait(26 - watch.seconds)
     for what, (group, response) in forged.items():
-        t.note(what, [response.code, soon[what], group.copied(), bodies(group.copies(soon[what])), group.committed()])
+        copies = group.count_copies()
+        found = bodies(group.wait_for_copies(soon[what]))
+        t.note(what, [response.code, soon[what], copies, found, group.committed()])
 
 
 @remoting_case("AckMessageProcessor.ackOrderly")
@@ -116,7 +118,7 @@ def an_ack_with_a_forged_ordered_handle_moves_the_offset_past_the_message(t: Rem
     group.commit(0)
     made = f"0 {t.now_ms()} 60000 {_ORDERED} 0 {t.broker_name} 0 1"
     t.note("acknowledged", group.ack(made, 1), 0)
-    t.note("committed", group.reaches(2))
+    t.note("committed", group.wait_until_committed(2))
     t.note("popped", group.pop().bodies)
 
 
@@ -155,7 +157,7 @@ def handles_with_tabs_or_non_decimal_numbers_are_refused(t: RemotingContext) -> 
             t.note(f"{done} with {what}", [response.code, remark if len(remark) < 400 else f"{remark[:60]} ..."])
 
 
-# # Check points with such times delay later ones in their revive queue, so this case runs on its own broker.
+# Check points with such times delay later ones in their revive queue, so this case runs on its own broker.
 @remoting_case("AckMessageProcessor.processRequest, ChangeInvisibleTimeProcessor.processRequest", alone=True)
 def extreme_queues_and_offsets_with_a_valid_handle_have_no_effect(t: RemotingContext) -> None:
     """Extreme queues and offsets with a valid handle change nothing.
@@ -174,7 +176,7 @@ def extreme_queues_and_offsets_with_a_valid_handle_have_no_effect(t: RemotingCon
     for invisible in (2**63 - 1, -(2**63), 4 * 86_400_000):
         response = group.change(handle, 0, invisible)
         t.note(f"changed to {invisible}", [response.code, response.remark])
-    t.note("came back", bodies(group.copies())[:1])
+    t.note("came back", bodies(group.wait_for_copies())[:1])
 
 
 @remoting_case("AckMessageProcessor.processRequest")
@@ -204,7 +206,7 @@ def batch_ack_entries_with_out_of_range_values_are_skipped(t: RemotingContext) -
     t.note("bits behind the end", batch_ack(t, entry(group, handle, [40, 63])))
     named = {"acks": [entry(group, handle, [99])], "brokerName": "elsewhere"}
     t.note("another broker", t.request(RequestCode.BATCH_ACK_MESSAGE, None, dumps(named)))
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))
 
 
 @remoting_case("AckMessageProcessor.processRequest")
@@ -214,4 +216,4 @@ def a_batch_ack_of_1000_entries_acknowledges_the_valid_one(t: RemotingContext) -
     handle = group.handles(invisible_ms=BUSY_MS)[0]
     unknown = {**entry(group, handle, [0]), "t": t.new()}
     t.note("acknowledged", batch_ack(t, *[unknown] * 999, entry(group, handle, [1])), 0)
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))

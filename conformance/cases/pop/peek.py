@@ -30,10 +30,10 @@ def a_peek_starts_at_the_offset_of_the_next_pop(t: RemotingContext) -> None:
     """A peek starts at the offset where the group's next pop would start."""
     group = popping(t, 3)
     group.pop(max_messages=2)
-    group.reaches(2)
+    group.wait_until_committed(2)
     t.note("left", peek(group).bodies)
     group.pop()
-    group.reaches(3)
+    group.wait_until_committed(3)
     t.note("nothing left", peek(group), 19)
 
 
@@ -102,9 +102,9 @@ def a_peek_returns_messages_of_the_retry_topic(t: RemotingContext) -> None:
     """A peek returns messages of the retry topic under the retry topic's name."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
-    group.reaches(1)
+    group.wait_until_committed(1)
     t.note("while it is out", peek(group), 19)
-    group.copies()
+    group.wait_for_copies()
     t.note("when it is back", peek(group))
 
 

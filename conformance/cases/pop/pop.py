@@ -103,7 +103,7 @@ def a_pop_returns_at_most_256_kib_of_a_queue(t: RemotingContext) -> None:
         response = group.pop()
         t.note(f"pop {number + 1}", [response.code, len(response.messages), response["restNum"]])
         taken += len(response.messages)
-        group.reaches(taken)  # until then the queue is locked, and a pop skips it
+        group.wait_until_committed(taken)  # until then the queue is locked, and a pop skips it
 
 
 @remoting_case("PopBufferMergeService.addCkJustOffset")
@@ -112,9 +112,9 @@ def the_offset_advances_at_the_pop_and_not_at_the_ack(t: RemotingContext) -> Non
     group = popping(t, 3)
     t.note("before", group.committed(setZeroIfNotFound=False), 22)
     response = group.pop(max_messages=2)
-    t.note("after the pop", group.reaches(2), 0)
+    t.note("after the pop", group.wait_until_committed(2), 0)
     group.ack_all(response)
-    t.note("after the acknowledgements", group.reaches(2), 0)
+    t.note("after the acknowledgements", group.wait_until_committed(2), 0)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
@@ -145,7 +145,7 @@ def a_pop_with_a_tag_returns_only_messages_of_that_tag(t: RemotingContext) -> No
         group.fill(tag=tag)
     t.note("popped", group.pop(expression="A"), 0)
     t.note("everything", group.pop(), 210)
-    t.note("committed", group.reaches(4), 0)
+    t.note("committed", group.wait_until_committed(4), 0)
 
 
 @remoting_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
@@ -163,7 +163,7 @@ def the_offset_advances_past_messages_with_other_tags(t: RemotingContext) -> Non
     group = popping(t)
     group.fill(3, tag="B")
     t.note("popped", group.pop(expression="A"), 210)
-    t.note("committed", group.reaches(3), 0)
+    t.note("committed", group.wait_until_committed(3), 0)
 
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
@@ -204,7 +204,7 @@ def an_unusable_sql_expression_matches_no_message(t: RemotingContext) -> None:
     """A pop with an SQL92 expression of a bare property and another word is accepted and returns nothing."""
     group = popping(t, 2)
     t.note("popped", group.pop(expression="a betwixt", type="SQL92"), 210)
-    t.note("committed", group.reaches(2))
+    t.note("committed", group.wait_until_committed(2))
     t.note("everything", group.pop())
 
 

@@ -64,7 +64,7 @@ def a_check_point_is_stored_when_its_time_in_the_buffer_ends(t: RemotingContext)
     t.until(written.records, 12)
     t.note("stored then", written.records())
     t.note("after", watch.between(BUFFER_SECONDS - 0.5, BUFFER_SECONDS + 3))
-    t.note("committed then", group.reaches(3))
+    t.note("committed then", group.wait_until_committed(3))
 
 
 @remoting_case("PopBufferMergeService.addAk", settings=BUFFER)
@@ -80,7 +80,7 @@ def a_pop_fully_acknowledged_in_the_buffer_stores_no_records(t: RemotingContext)
     t.note("acknowledged", [group.ack(one, 0), group.ack(three, 2), group.ack(three, 2)])
     t.note("committed before the last", group.committed())
     t.note("the last", group.ack(two, 1), 0)
-    t.note("committed", group.reaches(3))
+    t.note("committed", group.wait_until_committed(3))
     t.wait(BUFFER_SECONDS + 2)
     t.note("stored", written.records())
 
@@ -92,7 +92,7 @@ def a_batch_ack_is_buffered_like_single_acks(t: RemotingContext) -> None:
     written = StoredRecords(group)
     handle = group.handles(invisible_ms=20_000)[0]
     t.note("acknowledged", batch_ack(t, entry(group, handle, [0, 1, 2])), 0)
-    t.note("committed", group.reaches(3))
+    t.note("committed", group.wait_until_committed(3))
     t.wait(BUFFER_SECONDS + 2)
     t.note("stored", written.records())
 
@@ -109,7 +109,7 @@ def a_check_point_leaving_the_buffer_is_stored_before_its_acks(t: RemotingContex
     group.ack(handles[2], 2)
     group.ack(handles[0], 0)
     t.note("stored", written.bodies(3))
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))
 
 
 @remoting_case("PopBufferMergeService.putBatchAckToStore", settings=BATCHED)
@@ -121,7 +121,7 @@ def with_enable_pop_batch_ack_buffered_acks_are_stored_as_one_record(t: Remoting
     group.ack(handles[2], 2)
     group.ack(handles[0], 0)
     t.note("stored", written.bodies(2))
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))
 
 
 def _note_room_for_two(t: RemotingContext) -> None:
@@ -134,7 +134,7 @@ def _note_room_for_two(t: RemotingContext) -> None:
     t.note("committed", group.committed())
     group.ack_all(second)
     group.ack_all(first)
-    t.note("committed when the others are done", group.reaches(3))
+    t.note("committed when the others are done", group.wait_until_committed(3))
 
 
 @remoting_case("PopBufferMergeService.checkQueueOk", settings=BATCHED)
@@ -169,7 +169,7 @@ def an_unacknowledged_buffered_check_point_holds_the_offset_back(t: RemotingCont
     t.note("the second is done", group.committed())
     t.note("progress", progress(group))
     group.ack_all(pops[0])
-    t.note("the first is done", group.reaches(4))
+    t.note("the first is done", group.wait_until_committed(4))
     t.note("nothing is left", group.pop())
     t.note("who waits", polling_info(group))
     t.note("the third has left the memory", t.until(lambda: group.committed()["offset"] == "6", 12))
@@ -185,8 +185,8 @@ def a_check_point_with_a_short_invisible_duration_is_stored_at_once(t: RemotingC
     written = StoredRecords(group)
     t.note("popped", group.pop(max_messages=1, invisible_ms=4000).bodies)
     t.note("stored", [[each["so"], each["n"], each["it"]] for each in written.bodies(1, 2)])
-    t.note("committed", group.reaches(1))
-    t.note("came back", bodies(group.copies()))
+    t.note("committed", group.wait_until_committed(1))
+    t.note("came back", bodies(group.wait_for_copies()))
 
 
 @remoting_case("PopBufferMergeService.addAk", settings=BUFFER)
@@ -199,7 +199,7 @@ def an_ack_after_the_check_point_left_the_buffer_is_stored(t: RemotingContext) -
     t.note("acknowledged", group.ack(one, 0), 0)
     _, record = written.bodies(2)
     t.note("stored", record)
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
 
 
 @remoting_case("PopBufferMergeService.addAk", settings=BUFFER)
@@ -212,7 +212,7 @@ def an_ack_of_an_offset_outside_the_check_point_is_not_stored(t: RemotingContext
     one, _ = group.handles(invisible_ms=16_000, expression="A")
     t.note("acknowledged", [group.ack(one, 1).code, group.ack(one, 2).code])
     t.note("stored", [[each.get("n"), each.get("d"), each.get("ao")] for each in written.bodies(2)])
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin", settings=BUFFER)
@@ -225,12 +225,12 @@ def a_change_acknowledges_the_original_message_in_the_buffer(t: RemotingContext)
     written = StoredRecords(group)
     handle = group.handle(invisible_ms=20_000)
     t.note("changed", group.change(handle, 0, 8000), 0)
-    t.note("committed", group.reaches(1))
+    t.note("committed", group.wait_until_committed(1))
     t.wait(BUFFER_SECONDS + 2)
     t.note("stored", [[each.get("so"), each.get("n"), each.get("it")] for each in written.bodies(1)])
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
     t.wait(10)
-    t.note("copies at last", group.copied())
+    t.note("copies at last", group.count_copies())
 
 
 @remoting_case("PopReviveService.mergeAndRevive", settings=BUFFER)
@@ -240,13 +240,13 @@ def an_unacknowledged_message_of_a_buffered_pop_is_redelivered(t: RemotingContex
     watch = t.stopwatch()
     one, _ = group.handles(invisible_ms=9000)
     group.ack(one, 0)
-    t.note("came back", group.copies())
+    t.note("came back", group.wait_for_copies())
     t.note("after", watch.between(10.5, 17))
     again = t.note("popped", group.pop(invisible_ms=20_000), 0)
     t.note("offset of the retry topic", group.retry.committed())
     [(message, handle)] = t.popped(again)
     t.note("acknowledged", group.retry.ack(handle, message.queue_offset), 0)
-    t.note("offset then", group.retry.reaches(1))
+    t.note("offset then", group.retry.wait_until_committed(1))
 
 
 @remoting_case("PopBufferMergeService.clearOffsetQueue", settings=BUFFER)
@@ -269,7 +269,7 @@ def an_ordered_pop_is_not_buffered(t: RemotingContext) -> None:
     one, two = group.handles_in_order(2, invisible_ms=20_000)
     t.note("blocked", group.pop_in_order().bodies)
     t.note("acknowledged", group.ack(one, 0), 0)
-    t.note("committed", group.reaches(1))
+    t.note("committed", group.wait_until_committed(1))
     group.ack(two, 1)
     t.note("next", group.pop_in_order().bodies)
     t.note("stored", written.records())

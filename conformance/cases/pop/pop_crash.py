@@ -64,7 +64,7 @@ def note_deliveries(group: PopGroup) -> None:
 
 def copies_now(group: PopGroup) -> list[ReceivedMessage]:
     """Return the messages redelivered so far."""
-    return group.copies() if group.copied() else []
+    return group.wait_for_copies() if group.count_copies() else []
 
 
 def note_written(t: RemotingContext) -> None:
@@ -133,7 +133,7 @@ def an_offset_advanced_by_buffered_acks_survives_a_crash(t: RemotingContext) -> 
     group.ack_all(group.pop(max_messages=2, invisible_ms=INVISIBLE_MS))
     group.pop(max_messages=2, invisible_ms=INVISIBLE_MS)
     group.ack_all(group.pop(max_messages=1, invisible_ms=INVISIBLE_MS))
-    group.reaches(2)
+    group.wait_until_committed(2)
     t.wait(2)
     note_after_crash(group)
 
@@ -191,24 +191,24 @@ def note_order(t: RemotingContext) -> None:
     t.note("committed", group.committed())
     t.note("another attempt", group.pop_in_order(attempt_id="second").bodies)
     t.note("by old handles", [group.ack(handle, offset).code for handle, offset in ((two, 1), (three, 2))])
-    t.note("committed by old handles", group.reaches(3))
+    t.note("committed by old handles", group.wait_until_committed(3))
     t.note("the next", group.pop_in_order(invisible_ms=120_000, attempt_id="third"))
 
 
 @remoting_case("PopReviveService.consumeReviveMessage", needs=NEEDS, settings=OFFSETS_WRITTEN_ONCE, tidy=True)
 def messages_revived_after_the_last_offset_write_are_redelivered_twice(t: RemotingContext) -> None:
-    """The revive log's position is a group offset.
+    """Messages revived after the last write of offsets are redelivered a second time after a crash.
 
-    Messages revived after its last write are redelivered again after a crash.
+    The broker keeps its position in the revive topic as the offset of a group.
     """
     group = popping(t, 2)
     one, _ = group.handles(invisible_ms=12_000)
     group.ack(one, 0)
-    t.until(group.copied, 40)
-    t.note("came back", bodies(group.copies()))
+    t.until(group.count_copies, 40)
+    t.note("came back", bodies(group.wait_for_copies()))
     t.crash()
-    t.until(lambda: group.copied() > 1, 60)
-    t.note("after the crash", [[each.body.decode(), each.reconsume_times] for each in group.copies(2)])
+    t.until(lambda: group.count_copies() > 1, 60)
+    t.note("after the crash", [[each.body.decode(), each.reconsume_times] for each in group.wait_for_copies(2)])
     t.wait(10)
     t.note("copies at last", t.max_offset(group.retry_topic))
 

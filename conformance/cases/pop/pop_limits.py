@@ -31,7 +31,7 @@ def redelivered_messages_no_longer_count_as_in_flight(t: RemotingContext) -> Non
     group = popping(t, 6)
     group.pop(max_messages=4, invisible_ms=1000)
     t.note("stopped", group.pop(), 210)
-    t.note("came back", bodies(group.copies(4)))
+    t.note("came back", bodies(group.wait_for_copies(4)))
     t.note("popped", sorted(group.pop().bodies))
 
 
@@ -95,7 +95,7 @@ def v1_retry_topics_are_not_read_if_their_retrieval_is_disabled(t: RemotingConte
     t.topic(queues=1, name=group.retry_topic)
     t.sent(group.retry_topic)
     group.pop(invisible_ms=0)
-    t.note("came back", bodies(group.copies(v2=True)))
+    t.note("came back", bodies(group.wait_for_copies(v2=True)))
     pops = [group.pop(max_messages=1) for _ in range(12)]
     found = [(each["startOffsetInfo"], each.bodies) for each in pops if each.messages]
     t.note("popped", found)

@@ -50,7 +50,7 @@ def acknowledging_the_whole_batch_unblocks_the_queue(t: RemotingContext) -> None
     group = popping(t, 4)
     for message, handle in t.popped(group.pop_in_order(2, invisible_ms=60_000)):
         t.note("acknowledged", group.ack(handle, message.queue_offset), 0)
-    t.note("committed", group.reaches(2), 0)
+    t.note("committed", group.wait_until_committed(2), 0)
     t.note("next", group.pop_in_order(2), 0)
 
 
@@ -61,10 +61,10 @@ def a_partial_ack_moves_the_offset_to_the_first_unacknowledged_message(t: Remoti
     handles = group.handles_in_order(3, invisible_ms=60_000)
     for offset, moved in ((1, 0), (0, 2)):
         t.note(f"offset {offset}", group.ack(handles[offset], offset), 0)
-        t.note("committed", group.reaches(moved), 0)
+        t.note("committed", group.wait_until_committed(moved), 0)
         t.note("for others", group.pop_in_order().code)
     t.note("offset 2", group.ack(handles[2], 2), 0)
-    t.note("committed", group.reaches(3), 0)
+    t.note("committed", group.wait_until_committed(3), 0)
     t.note("for others", group.pop_in_order().bodies)
 
 
@@ -83,7 +83,7 @@ def an_expired_batch_is_redelivered_from_the_first_unacknowledged_message(t: Rem
     t.note("third", group.pop_in_order(4, invisible_ms=1000), 0)
     t.wait(1.3)
     t.note("fourth", group.pop_in_order(1, invisible_ms=1000), 0)
-    t.note("retry topic", group.copied())
+    t.note("retry topic", group.count_copies())
 
 
 @remoting_case("ConsumerOrderInfoManager.commitAndNext")
@@ -106,7 +106,7 @@ def an_ack_with_a_stale_handle_has_no_effect(t: RemotingContext) -> None:
     t.note("by the old handle", group.ack(old, 0), 0)
     t.note("committed", group.committed(), 0)
     t.note("by the new handle", group.ack(new, 0), 0)
-    t.note("committed", group.reaches(1), 0)
+    t.note("committed", group.wait_until_committed(1), 0)
 
 
 @remoting_case("AckMessageProcessor.ackOrderly")
@@ -119,7 +119,7 @@ def an_ack_of_an_offset_beyond_the_batch_is_refused(t: RemotingContext) -> None:
     t.note("offset 9", group.ack(first, 9), 208)
     group.ack_all(response)
     t.note("offset 0 again", group.ack(first, 0), 0)
-    t.note("committed", group.reaches(2), 0)
+    t.note("committed", group.wait_until_committed(2), 0)
 
 
 @remoting_case("AckMessageProcessor.ackOrderly")
@@ -139,7 +139,7 @@ def a_batch_ack_of_ordered_messages_moves_the_offset(t: RemotingContext) -> None
     handle = group.handles_in_order(3, invisible_ms=60_000)[0]
     for offsets, moved in (([0, 1], 2), ([2], 3)):
         t.note(f"offsets {offsets}", batch_ack(t, entry(group, handle, offsets)), 0)
-        t.note("committed", group.reaches(moved), 0)
+        t.note("committed", group.wait_until_committed(moved), 0)
     t.note("outside", batch_ack(t, {**entry(group, handle, [0]), "so": 3}))
 
 
@@ -197,9 +197,9 @@ def an_ordered_pop_with_a_tag_tracks_only_matching_messages(t: RemotingContext) 
         group.fill(tag=tag)
     response = t.note("popped", group.pop_in_order(expression="A", invisible_ms=60_000), 0)
     group.ack_all(response)
-    t.note("committed", group.reaches(4), 0)
+    t.note("committed", group.wait_until_committed(4), 0)
     t.note("nothing left", group.pop_in_order(expression="A"), 210)
-    t.note("passed", group.reaches(5), 0)
+    t.note("passed", group.wait_until_committed(5), 0)
 
 
 @remoting_case("ConsumerOffsetManager.assignResetOffset")

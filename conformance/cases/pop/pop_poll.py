@@ -199,7 +199,7 @@ def a_redelivered_message_wakes_no_held_pop(t: RemotingContext) -> None:
     group.pop(invisible_ms=0)
     watch = t.stopwatch()
     pending = group.waiting(poll_ms=8000)
-    group.copies()
+    group.wait_for_copies()
     t.wait(0.5)
     t.note("when the copy is there", pending.arrived())
     note_woken(t, pending, watch, 7.8, 10, (2, 7))  # later versions wake it
@@ -211,7 +211,7 @@ def a_pop_woken_by_a_new_message_returns_redelivered_messages_too(t: RemotingCon
     group = popping(t, 1)
     group.pop(invisible_ms=0)
     pending = group.waiting(poll_ms=20_000)
-    group.copies()
+    group.wait_for_copies()
     watch = t.stopwatch()
     group.fill()
     response = t.arrival(pending)
@@ -236,7 +236,7 @@ def with_force_notify_interval_3_every_third_message_wakes_a_held_pop(t: Remotin
     group = popping(t)
     group.fill(tag="A")
     group.pop()
-    group.reaches(1)
+    group.wait_until_committed(1)
     pending = group.waiting(expression="A")
     for offset in (1, 2, 3, 4):
         group.fill(tag="B")

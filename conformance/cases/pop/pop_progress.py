@@ -35,7 +35,7 @@ def progress_lists_pop_retry_topics_as_separate_topics(t: RemotingContext) -> No
     group.fail_and_wait_for_retry(2)
     t.note("two are back", progress(group, everywhere=True))
     group.pop(max_messages=1)
-    group.retry.reaches(1)
+    group.retry.wait_until_committed(1)
     t.note("one is popped", progress(group, everywhere=True))
 
 
@@ -46,7 +46,7 @@ def progress_of_ordered_pops_advances_with_acks(t: RemotingContext) -> None:
     batch = group.pop(max_messages=2, order=True)
     t.note("while they are out", progress(group))
     group.ack_all(batch)
-    group.reaches(2)
+    group.wait_until_committed(2)
     t.note("acknowledged", progress(group))
 
 
@@ -76,10 +76,10 @@ def messages_in_flight_at_an_offset_reset_are_still_redelivered(t: RemotingConte
     """Messages in flight at an offset reset are popped again and also redelivered after their invisible duration."""
     group = popping(t, 2)
     group.pop(invisible_ms=2000)
-    group.reaches(2)
+    group.wait_until_committed(2)
     group.reset(0)
     t.note("popped again", group.pop(invisible_ms=60_000).bodies)
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))
 
 
 @remoting_case("ConsumerOffsetManager.commitOffset")
@@ -99,7 +99,7 @@ def a_pop_of_all_queues_advances_the_offset_of_each_queue(t: RemotingContext) ->
         group.fill(queue + 1, queue=queue)
     group.pop()
     for queue in range(3):
-        group.reaches(queue + 1, queue)
+        group.wait_until_committed(queue + 1, queue)
     t.note("progress", progress(group))
 
 
@@ -111,6 +111,6 @@ def a_group_deleted_with_its_offsets_pops_all_messages_again(t: RemotingContext)
     t.note(
         "deleted", t.request(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group.name, "cleanOffset": True}), 0
     )
-    t.note("copies", group.copied())
+    t.note("copies", group.count_copies())
     t.note("offset", group.committed(setZeroIfNotFound=False))
     t.note("popped", sorted(group.pop().bodies))

@@ -40,12 +40,12 @@ def pops_with_kv_records_write_no_check_points(t: RemotingContext) -> None:
 
 @remoting_case("PopConsumerService.revive", settings=RECORDS)
 def a_message_is_redelivered_soon_after_its_invisible_duration(t: RemotingContext) -> None:
-    """An unacknowledged message is redelivered 0.5 s after its invisible duration, not 2 s as with check points."""
+    """An unacknowledged message is redelivered less than 2 s after its invisible duration, unlike with check points."""
     group = popping(t, 3)
     watch = t.stopwatch()
     one, *_ = group.handles(invisible_ms=4000)
     group.ack(one, 0)
-    t.note("came back", group.copies(2))
+    t.note("came back", group.wait_for_copies(2))
     t.note("after", watch.between(3.9, 5.8))
 
 
@@ -54,7 +54,7 @@ def a_redelivered_message_shows_the_retry_topic_and_has_no_handle(t: RemotingCon
     """A redelivered message is popped under the retry topic's name and without a handle of its own."""
     group = popping(t, 1)
     group.pop(invisible_ms=1000)
-    group.copies()
+    group.wait_for_copies()
     response = t.note("popped", group.pop(), 0)
     [(message, handle)] = [(each, each.properties.get("POP_CK")) for each in response.messages]
     t.note("its own handle", handle)
@@ -71,7 +71,7 @@ def every_fifth_pop_reads_the_retry_topic_first(t: RemotingContext) -> None:
     """The first pop of a group and every fifth after it read the retry topic first, all others last."""
     group = popping(t, 12)
     group.pop(max_messages=2, invisible_ms=1000)
-    group.copies(2)
+    group.wait_for_copies(2)
     got = [group.pop(max_messages=1).messages[0] for _ in range(10)]
     t.note("offsets and reconsumptions", [[each.queue_offset, each.reconsume_times] for each in got])
 
@@ -81,7 +81,7 @@ def the_v1_retry_topic_is_read_before_the_v2_retry_topic(t: RemotingContext) -> 
     """With enableRetryTopicV2 each pop reads the retry topics of both naming forms, V1 first."""
     group = popping(t, 2)
     group.pop(invisible_ms=1000)
-    group.copies(2, v2=True)
+    group.wait_for_copies(2, v2=True)
     t.sent(t.topic(queues=1, name=group.retry_topic), 2)
     group.fill(6)
     starts = [group.pop_one()["startOffsetInfo"] for _ in range(10)]
@@ -132,7 +132,7 @@ def an_ack_with_another_pop_time_or_invisible_duration_has_no_effect(t: Remoting
     for count in range(8):
         response = group.ack(" ".join(three.split(" ")[:count]), 2)
         t.note(f"{count} fields", [response.code, response.remark])
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))
 
 
 @remoting_case("PopConsumerService.ackAsync", settings=RECORDS)
@@ -141,7 +141,7 @@ def a_batch_ack_deletes_the_records_set_in_its_bit_set(t: RemotingContext) -> No
     group = popping(t, 4)
     handle = group.handles(invisible_ms=3000)[0]
     t.note("acknowledged", batch_ack(t, entry(group, handle, [0, 3])), 0)
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))
 
 
 @remoting_case("PopConsumerService.changeInvisibilityDuration", settings=RECORDS)
@@ -157,11 +157,11 @@ def a_change_replaces_the_record(t: RemotingContext) -> None:
     fields = done.split(" ")
     newer = " ".join([fields[0], other["popTime"], other["invisibleTime"], other["reviveQid"], *fields[4:]])
     t.note("by the new handle", group.ack(newer, 3), 0)
-    t.note("at once", bodies(group.copies(1)))
-    t.note("then", bodies(group.copies(2)))
+    t.note("at once", bodies(group.wait_for_copies(1)))
+    t.note("then", bodies(group.wait_for_copies(2)))
     t.wait(9)
-    t.note("at the old time", bodies(group.copies(1)))
-    t.note("at last", bodies(group.copies(3)))
+    t.note("at the old time", bodies(group.wait_for_copies(1)))
+    t.note("at last", bodies(group.wait_for_copies(3)))
     t.note("times", changed["invisibleTime"])
 
 
@@ -171,10 +171,10 @@ def a_change_of_an_acked_or_redelivered_message_redelivers_the_message(t: Remoti
     group = popping(t, 2)
     done, over = group.handles(invisible_ms=1500)
     group.ack(done, 0)
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
     t.note("acknowledged before", group.change(done, 0, 1000), 0)
     t.note("come back before", group.change(over, 1, 1500), 0)
-    t.note("came back then", bodies(group.copies(3)))
+    t.note("came back then", bodies(group.wait_for_copies(3)))
     t.note("refused", [group.change(done, 9, 1000), group.change("1 2 3", 0, 1000)])
 
 
@@ -194,9 +194,9 @@ def an_ordered_batch_blocks_its_queue_until_acked_or_expired(t: RemotingContext)
     t.note("stale", group.ack(t.popped(response)[0][1], 0))
     t.wait(3.5)
     group.ack_all(group.pop_in_order(2, invisible_ms=20_000, attempt_id="four"))
-    t.note("committed", group.reaches(2))
+    t.note("committed", group.wait_until_committed(2))
     t.note("next", group.pop_in_order(attempt_id="five").bodies)
-    t.note("copies", group.copied())
+    t.note("copies", group.count_copies())
 
 
 @remoting_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)
@@ -235,7 +235,7 @@ def pops_start_at_the_new_offset_after_a_reset(t: RemotingContext) -> None:
     group.pop(invisible_ms=3000)
     t.note("reset", group.reset(2), 0)
     t.note("popped", group.pop(invisible_ms=60_000).bodies)
-    t.note("came back", bodies(group.copies(4)))
+    t.note("came back", bodies(group.wait_for_copies(4)))
 
 
 @remoting_case("NotificationProcessor.hasMsgFromQueue", settings=RECORDS)
@@ -268,7 +268,7 @@ def pop_limits_are_the_same_as_with_check_points(t: RemotingContext) -> None:
     t.note("queue 1", group.pop(queue=1), 29)
     t.note("unknown topic", group.at(t.new()).pop(), 17)
     t.note("no invisible time", group.pop(max_messages=1, invisible_ms=0).bodies)
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
 
 
 @remoting_case("PopConsumerService.revive, PopConsumerRocksdbStore.scanExpiredRecords", settings=RECORDS)
@@ -283,7 +283,7 @@ def a_message_that_expired_long_before_the_last_scan_is_not_redelivered(t: Remot
         t.note(f"{invisible} ms: popped", groups[invisible].pop(invisible_ms=invisible).bodies)
     t.wait(6)
     for invisible, group in groups.items():
-        t.note(f"{invisible} ms: copies", group.copied())
+        t.note(f"{invisible} ms: copies", group.count_copies())
 
 
 @remoting_case("PopConsumerCache.writeRecords", settings=IN_MEMORY)
@@ -304,12 +304,12 @@ def the_committed_offset_is_the_first_unacknowledged_message_in_cache(t: Remotin
 
 @remoting_case("PopConsumerCache.cleanupRecords", settings=IN_MEMORY)
 def a_message_that_expires_in_the_cache_is_redelivered(t: RemotingContext) -> None:
-    """A record whose invisible duration ends while it is in memory is redelivered within a second."""
+    """A message whose invisible duration ends while its record is in memory is redelivered within 2.5 s."""
     group = popping(t, 3)
     watch = t.stopwatch()
     one, *_ = group.handles(invisible_ms=3000)
     group.ack(one, 0)
-    t.note("came back", bodies(group.copies(2)))
+    t.note("came back", bodies(group.wait_for_copies(2)))
     t.note("after", watch.between(2.9, 5.5))
 
 
@@ -322,9 +322,9 @@ def a_record_that_left_the_cache_can_be_acked_changed_and_redelivered(t: Remotin
     t.wait(9)
     t.note("acknowledged", group.ack(one, 0), 0)
     t.note("changed", group.change(two, 1, 10_000), 0)
-    t.note("came back", bodies(group.copies()))
+    t.note("came back", bodies(group.wait_for_copies()))
     t.note("after", watch.between(13.5, 16.5))
-    t.note("then", bodies(group.copies(2)))
+    t.note("then", bodies(group.wait_for_copies(2)))
 
 
 @remoting_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)

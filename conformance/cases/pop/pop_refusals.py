@@ -175,7 +175,7 @@ def a_pop_with_an_overflowing_deadline_returns_at_once(t: RemotingContext) -> No
         t.note(f"{poll} ms, with a message", t.arrival(pending).bodies)
 
 
-# # Such a check point would affect other check points of the broker.
+# Such a check point would affect other check points of the broker.
 @remoting_case("PopReviveService.consumeReviveMessage", alone=True)
 def an_overflowing_invisible_duration_ends_at_once(t: RemotingContext) -> None:
     """If pop time plus invisible duration overflows 64 bits, the invisible duration ends at once."""
@@ -184,7 +184,7 @@ def an_overflowing_invisible_duration_ends_at_once(t: RemotingContext) -> None:
         watch = t.stopwatch()
         response = t.note(f"{invisible} ms", group.pop(invisible_ms=invisible), 0)
         t.note("handle", group.handles_of(response))
-        t.note("copy", group.copies())
+        t.note("copy", group.wait_for_copies())
         t.note("after", watch.between(0, 10))
 
 
@@ -224,11 +224,11 @@ def messages_popped_with_no_invisible_duration_are_redelivered_at_once(t: Remoti
         watch = t.stopwatch()
         response = t.note(f"{invisible} ms", group.pop(invisible_ms=invisible), 0)
         t.note("handle", group.handles_of(response))
-        t.note("copy", group.copies())
+        t.note("copy", group.wait_for_copies())
         t.note("after", watch.between(0 if invisible < -2000 else 1.5, 10))
 
 
-# # Upstream retries to store such a check point at every scan of its buffer, 200 times a second.
+# Upstream retries to store such a check point at every scan of its buffer, 200 times a second.
 @remoting_case("PopBufferMergeService.addCkJustOffset", alone=True)
 def an_invisible_duration_above_the_timer_maximum_keeps_the_offset(t: RemotingContext) -> None:
     """A pop with an invisible duration above the timer's maximum returns messages, but the group's offset stays."""
@@ -258,5 +258,5 @@ def a_retry_topic_is_popped_by_name(t: RemotingContext) -> None:
     group.fail_and_wait_for_retry()
     response = t.note("popped", group.retry.pop(), 0)
     t.note("handle", group.handles_of(response) if "POP_CK" in response.messages[0].properties else None)
-    t.note("committed", group.retry.reaches(1), 0)
-    t.note("copies", group.copied())
+    t.note("committed", group.retry.wait_until_committed(1), 0)
+    t.note("copies", group.count_copies())

@@ -130,8 +130,8 @@ def the_v2_retry_topic_joins_group_and_topic_by_a_plus(t: RemotingContext) -> No
     """With enableRetryTopicV2 the retry topic's name joins group and topic by a plus. Handles mark it with digit 2."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
-    t.note("copy", group.copies(v2=True))
-    t.note("in the first form", group.copied())
+    t.note("copy", group.wait_for_copies(v2=True))
+    t.note("in the first form", group.count_copies())
     response = t.note("popped", group.pop(), 0)
     [handle] = group.handles_of(response)
     second_form = pop_retry_topic(group.topic, group.name, v2=True)
@@ -143,9 +143,9 @@ def redelivered_messages_stay_in_the_v2_retry_topic(t: RemotingContext) -> None:
     """A V2 copy that is redelivered returns to its V2 retry topic with its reconsume times increased by one."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
-    group.copies(v2=True)
+    group.wait_for_copies(v2=True)
     t.until(lambda: group.pop(invisible_ms=0).messages)
-    found = group.copies(2, v2=True)
+    found = group.wait_for_copies(2, v2=True)
     t.note("copies", [[each.queue_offset, each.reconsume_times] for each in found])
 
 
@@ -191,6 +191,6 @@ def popped_messages_are_redelivered_without_a_retry_limit(t: RemotingContext) ->
     group.fill(1)
     for count in range(1, 4):
         t.until(lambda: group.pop(invisible_ms=0).messages)
-        found = group.copies(count)
+        found = group.wait_for_copies(count)
         t.note(f"come again: {count}", [each.reconsume_times for each in found])
     t.note("its dead letter topic", t.config_of(dlq_topic(group.name)), 17)

@@ -22,7 +22,7 @@ def init_mode_max_starts_with_the_last_message(t: RemotingContext) -> None:
     """Without initPopOffsetByCheckMsgInMem init mode MAX starts with the newest message, and MIN with the oldest."""
     group = popping(t, 3)
     t.note("MAX", group.pop(init_mode=MAX), 0)
-    t.note("committed", group.reaches(3), 0)
+    t.note("committed", group.wait_until_committed(3), 0)
     t.note("MIN", group.with_group(t.group()).pop(init_mode=MIN).bodies)
     t.note("mode 7", group.with_group(t.group()).pop(init_mode=7).bodies)
 
@@ -34,7 +34,7 @@ def the_first_pop_of_an_empty_queue_commits_offset_0(t: RemotingContext) -> None
     groups = {"MIN": (PopGroup(t, topic, t.group()), MIN), "MAX": (PopGroup(t, topic, t.group()), MAX)}
     for name, (group, mode) in groups.items():
         t.note(f"{name}, empty", group.pop(init_mode=mode), 210)
-        t.note(f"{name}, committed", group.reaches(0), 0)
+        t.note(f"{name}, committed", group.wait_until_committed(0), 0)
     t.sent(topic, 3)
     for name, (group, mode) in groups.items():
         t.note(f"{name}, then", group.pop(init_mode=mode).bodies)
@@ -75,7 +75,7 @@ def a_pop_full_after_one_queue_commits_initial_offsets_of_other_queues(t: Remoti
     response = group.pop(max_messages=2)
     first = response.messages[0].queue_id
     t.note("rest", response["restNum"])
-    t.note("the queue that was read", group.reaches(2, first), 0)
+    t.note("the queue that was read", group.wait_until_committed(2, first), 0)
     t.note("the other one", group.committed(1 - first, setZeroIfNotFound=False))
 
 
@@ -84,5 +84,5 @@ def pulls_and_pops_share_the_offset(t: RemotingContext) -> None:
     """Messages whose offset a pull committed are not popped again by the same group."""
     group = popping(t, 3)
     t.pull(group.topic, group.name, commit=2)
-    group.reaches(2)
+    group.wait_until_committed(2)
     t.note("popped", group.pop().bodies)

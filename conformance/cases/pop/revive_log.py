@@ -221,7 +221,7 @@ def redelivery_is_retried_if_the_delay_exceeds_the_timer_limit(t: RemotingContex
     t.note("popped", response.messages)
     [record] = log.in_timer_topic(1, 20)
     note_record(t, "check point", record, response["popTime"])
-    t.note("copies", group.copied())
+    t.note("copies", group.count_copies())
 
 
 @remoting_case("TopicConfigManager.init")

@@ -176,7 +176,7 @@ def pops_skip_deleted_messages_and_do_not_redeliver_them(t: RemotingContext) -> 
     t.note("pop in order", words(in_order.pop_in_order(2, invisible_ms=LONG_MS).messages))
     t.require(watch.seconds < 90, "the invisible times have ended too early")
     t.wait(45)
-    t.note("came back", group.copied())
+    t.note("came back", group.count_copies())
     t.note("pop again", words(group.pop(max_messages=2, invisible_ms=LONG_MS).messages))
 
 

@@ -210,7 +210,7 @@ def deleting_a_topic_deletes_redelivered_messages_and_offsets(t: RemotingContext
     group.fail_and_wait_for_retry(2)
     group.ack_all(group.pop())
     for label, each in (("topic", group), ("retries", group.retry)):
-        t.note(f"{label}, before", each.reaches(2), 0)
+        t.note(f"{label}, before", each.wait_until_committed(2), 0)
     t.note("deleted", delete(t, group.topic))
     for label, each in (("topic", group), ("retries", group.retry)):
         t.note(f"{label}: offset", each.committed(), 22)

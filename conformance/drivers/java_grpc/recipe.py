@@ -37,7 +37,7 @@ def _recipe(name: str, version: str) -> Recipe:
         command=_words,
         tools=JAVA_TOOLS,
         shared=(COMMON,),
-        settle=partial(archive_driver, words=_words, commands=_FIRST_RUN, address="endpoint"),
+        finish_in_place=partial(archive_driver, words=_words, commands=_FIRST_RUN, address="endpoint"),
     )
 
 

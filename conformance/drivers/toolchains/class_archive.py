@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .recipe import BuildError, Workshop
+from .recipe import BuildError, BuildFolders
 
 NAME = "classes.jsa"
 _RUN_SECONDS_MAX = 120.0
@@ -43,7 +43,7 @@ def make(built: Path, run: Run) -> None:
         draft = archive.with_suffix(".draft")
         told = ("-XX:+UseSerialGC", "-Xshare:dump", f"-XX:SharedClassListFile={listed}")
         # The class path must be the same text with which programs are started.
-        Workshop(folder, folder).run("java", *told, f"-XX:SharedArchiveFile={draft}", "-cp", f"{built}/lib/*")
+        BuildFolders(folder, folder).run("java", *told, f"-XX:SharedArchiveFile={draft}", "-cp", f"{built}/lib/*")
         draft.replace(archive)
 
 

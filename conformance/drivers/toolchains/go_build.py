@@ -2,25 +2,25 @@
 
 from pathlib import Path
 
-from .recipe import Launch, Tool, Workshop
+from .recipe import BuildFolders, Launch, Tool
 
 GO_TOOLS = (Tool("go", "install Go, version 1.24 or newer (https://go.dev/dl)"),)
 COMMON = Path(__file__).parents[1] / "go_common"
 
 
-def build_driver(workshop: Workshop) -> None:
+def build_driver(folders: BuildFolders) -> None:
     """Compile the folder's program, including ``go_common``, into ``driver``."""
-    workshop.run(
+    folders.run(
         "go",
         "build",
         "-mod=readonly",
         "-trimpath",
         "-buildvcs=false",
         "-o",
-        workshop.target / "driver",
+        folders.target / "driver",
         ".",
         # The module refers to ../go_common, so it is built in place; nothing is written there.
-        cwd=workshop.source,
+        cwd=folders.source,
         env={"GOTOOLCHAIN": "local", "GOWORK": "off", "GOFLAGS": ""},
     )
 

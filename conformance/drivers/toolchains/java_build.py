@@ -11,7 +11,7 @@ from typing import Any
 from rocketmq_testkit.fixtures import Emulator
 
 from . import class_archive
-from .recipe import BuildError, Launch, Tool, Workshop
+from .recipe import BuildError, BuildFolders, Launch, Tool
 
 JAVA_TOOLS = (
     Tool("java", "install a JDK, version 17 or newer (Debian: apt-get install openjdk-17-jdk-headless)"),
@@ -22,15 +22,15 @@ JAVA_TOOLS = (
 COMMON = Path(__file__).parents[1] / "java_common"
 
 
-def copy_jars(workshop: Workshop, version: str) -> None:
+def copy_jars(folders: BuildFolders, version: str) -> None:
     """Fetch the jars of the folder's ``pom.xml``, with its property ``sdk.version`` set, into ``lib``.
 
     Raises BuildError if they differ from those in ``jars-<version>.json``, if the folder has one.
     """
-    pom = workshop.target / "pom.xml"
+    pom = folders.target / "pom.xml"
     # Maven writes next to the pom, and the source folder may be read-only.
-    pom.write_bytes((workshop.source / "pom.xml").read_bytes())
-    workshop.run(
+    pom.write_bytes((folders.source / "pom.xml").read_bytes())
+    folders.run(
         "mvn",
         "-q",
         "-B",
@@ -38,11 +38,11 @@ def copy_jars(workshop: Workshop, version: str) -> None:
         pom,
         f"-Dsdk.version={version}",
         "dependency:copy-dependencies",
-        f"-DoutputDirectory={workshop.target / 'lib'}",
+        f"-DoutputDirectory={folders.target / 'lib'}",
     )
-    lock = workshop.source / f"jars-{version}.json"
+    lock = folders.source / f"jars-{version}.json"
     if lock.is_file():
-        _compare(json.loads(lock.read_text(encoding="utf-8")), lock_of(workshop.target / "lib"))
+        _compare(json.loads(lock.read_text(encoding="utf-8")), lock_of(folders.target / "lib"))
 
 
 def lock_of(folder: Path) -> dict[str, str]:
@@ -56,15 +56,15 @@ def _compare(locked: dict[str, str], found: dict[str, str]) -> None:
         raise BuildError(f"Maven brought other jars than the lock file has: {', '.join(wrong)}")
 
 
-def build_driver(workshop: Workshop, version: str) -> None:
+def build_driver(folders: BuildFolders, version: str) -> None:
     """Fetch the SDK, and compile the folder's sources and ``java_common`` into a jar next to the SDK's."""
-    copy_jars(workshop, version)
-    sources = sorted([*workshop.source.rglob("*.java"), *COMMON.rglob("*.java")])
-    classes, jars = workshop.target / "classes", workshop.target / "lib"
+    copy_jars(folders, version)
+    sources = sorted([*folders.source.rglob("*.java"), *COMMON.rglob("*.java")])
+    classes, jars = folders.target / "classes", folders.target / "lib"
     classes.mkdir()
-    workshop.run("javac", "-encoding", "UTF-8", "-d", classes, "-cp", f"{jars}/*", *sources)
+    folders.run("javac", "-encoding", "UTF-8", "-d", classes, "-cp", f"{jars}/*", *sources)
     # A class data archive does not support folders.
-    workshop.run("jar", "--create", "--file", jars / "driver.jar", "-C", classes, ".")
+    folders.run("jar", "--create", "--file", jars / "driver.jar", "-C", classes, ".")
 
 
 def archive_driver(

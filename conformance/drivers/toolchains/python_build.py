@@ -9,18 +9,18 @@ import shutil
 import sys
 from pathlib import Path
 
-from .recipe import Launch, Workshop
+from .recipe import BuildFolders, Launch
 
 COMMON = Path(__file__).parents[1] / "python_common"
-SALT = (sys.implementation.cache_tag, platform.python_version(), sys.base_prefix)
-"""Inputs of the cache key: an environment is bound to the interpreter that created it."""
+INTERPRETER = (sys.implementation.cache_tag, platform.python_version(), sys.base_prefix)
+"""The interpreter that runs this suite; an environment works only with the interpreter that created it."""
 
 
-def build_driver(workshop: Workshop) -> None:
+def build_driver(folders: BuildFolders) -> None:
     """Create ``venv`` with the folder's pinned requirements, and the package ``drivers`` next to it."""
-    venv = workshop.target / "venv"
-    workshop.run(sys.executable, "-m", "venv", venv)
-    workshop.run(
+    venv = folders.target / "venv"
+    folders.run(sys.executable, "-m", "venv", venv)
+    folders.run(
         venv / "bin" / "python",
         "-m",
         "pip",
@@ -30,12 +30,12 @@ def build_driver(workshop: Workshop) -> None:
         "--only-binary=:all:",
         "--no-deps",
         "-r",
-        workshop.source / "requirements.txt",
+        folders.source / "requirements.txt",
     )
-    package = workshop.target / "drivers"
+    package = folders.target / "drivers"
     package.mkdir()
     (package / "__init__.py").touch()
-    for folder in (COMMON, workshop.source):
+    for folder in (COMMON, folders.source):
         # A recipe is used by the caller, not by the driver.
         shutil.copytree(folder, package / folder.name, ignore=shutil.ignore_patterns("__pycache__", "recipe.py"))
 

@@ -30,11 +30,11 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
-    """The folders of one build: ``source`` is the recipe's folder (read only), ``target`` an empty folder to fill.
+class BuildFolders:
+    """The folders of one build: ``source`` is the recipe's folder (read only), ``target`` is filled by the build.
 
-    ``target`` is renamed when the build is complete, so no file in it may contain its own path: call the interpreter of
-    a virtual environment, not its scripts.
+    ``target`` is empty at first and is renamed after the build, so no file in it may contain its path. Start the
+    interpreter of a virtual environment, for example, not its scripts.
     """
 
     source: Path
@@ -86,8 +86,8 @@ def no_environment(_launch: Launch) -> dict[str, str]:
     return {}
 
 
-def settled(_built: Path) -> None:
-    """Do nothing after a build is in its final place."""
+def nothing_to_finish(_built: Path) -> None:
+    """Add nothing to a build in its final folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +95,12 @@ class Recipe:
     """How to build and start the driver of one SDK.
 
     ``package`` and ``version`` name the published SDK. ``folder`` contains the driver's source. The cache key covers
-    every file in it and in ``shared`` (further files or folders), as well as ``version`` and ``salt`` (further text,
-    such as the Python version of a virtual environment). ``build`` fills a Workshop's target. ``command`` returns the
-    command line of the driver, to which the caller appends ``--namesrv`` or ``--endpoint`` and the other options of
-    PROTOCOL.md. ``environment`` is added to the process's environment, in which HOME is already set. ``settle`` adds
-    to a finished build the files that depend on its final path, without which it is complete.
+    every file in it and in ``shared`` (further files or folders), as well as ``version`` and ``other_inputs`` (further
+    text, such as the Python version of a virtual environment). ``build`` fills the target of a BuildFolders.
+    ``command`` returns the command line of the driver, to which the caller appends ``--namesrv`` or ``--endpoint`` and
+    the other options of PROTOCOL.md. ``environment`` is added to the process's environment, in which HOME is already
+    set. ``finish_in_place`` adds to a build in its final folder the files that contain the path of that folder, such as
+    an archive of Java classes; the driver also starts without them.
     """
 
     name: str
@@ -108,10 +109,10 @@ class Recipe:
     package: str
     version: str
     folder: Path
-    build: Callable[[Workshop], None]
+    build: Callable[[BuildFolders], None]
     command: Callable[[Launch], Sequence[str]]
     tools: tuple[Tool, ...] = ()
     environment: Callable[[Launch], Mapping[str, str]] = no_environment
     shared: tuple[Path, ...] = ()
-    salt: tuple[str, ...] = ()
-    settle: Callable[[Path], None] = settled
+    other_inputs: tuple[str, ...] = ()
+    finish_in_place: Callable[[Path], None] = nothing_to_finish

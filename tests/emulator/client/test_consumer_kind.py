@@ -1,8 +1,16 @@
 """The table of consumer kinds, and the lookup of a kind by the modes of a heartbeat."""
 
+from dataclasses import replace
+
 import pytest
 from rocketmq_testkit.emulator.client.client_registry import ConsumerGroup
-from rocketmq_testkit.emulator.client.consumer_kind import CONSUMER_KINDS, ConsumerKind, JumpWait, kind_of
+from rocketmq_testkit.emulator.client.consumer_kind import (
+    CONSUMER_KINDS,
+    ConsumerKind,
+    JumpWait,
+    _by_modes,
+    kind_of,
+)
 from rocketmq_testkit.emulator.operations.clients import ACTIVELY, BROADCASTING, CLUSTERING, PASSIVELY
 
 
@@ -16,6 +24,14 @@ def test_each_kind_is_found_by_its_modes(kind: ConsumerKind) -> None:
 def test_names_of_kinds_are_unique() -> None:
     """Every pair of modes has one row with a name of its own."""
     assert len({kind.name for kind in CONSUMER_KINDS}) == len(CONSUMER_KINDS) == 4
+
+
+@pytest.mark.parametrize("consume_type", [ACTIVELY, "CONSUME_POP"])
+def test_a_second_kind_with_the_same_modes_is_refused(consume_type: str) -> None:
+    """A row with the modes of another row raises AssertionError, also if only the lookup treats its modes as equal."""
+    second = replace(CONSUMER_KINDS[2], name="pop consumer", consume_type=consume_type)
+    with pytest.raises(AssertionError, match="pop consumer has the modes of pull or simple consumer"):
+        _by_modes((*CONSUMER_KINDS, second))
 
 
 def test_unknown_modes_count_as_a_pull_consumer_of_a_clustering_group() -> None:

@@ -1,6 +1,6 @@
-"""Authentication and authorization of requests: the signature, and the rights of the user. Same for broker and proxy.
+"""Access control of a broker or a proxy: verifies the signature of a request, and checks the rights of its user.
 
-Source: AuthenticationEvaluator, AuthorizationEvaluator and what they call, AclSigner (5.3.3).
+Source: AuthenticationEvaluator, AuthorizationEvaluator, their strategies and handlers, AclSigner (5.3.3).
 """
 
 from base64 import b64encode
@@ -20,7 +20,10 @@ from .policies import Action, Decision, Resource
 from .user_table import User, UserStatus, UserTable
 
 _CACHE_MAX = 10_000
-"""`stateful*CacheMaxNum`; a full cache is cleared."""
+"""Default of upstream's `stateful*CacheMaxNum`; a full cache is cleared."""
+_AUTHENTICATION_FAILED = "Authentication failed. Please verify the credentials and try again."
+_AUTHORIZATION_FAILED = "Authorization failed. Please verify your access rights and try again."
+"""Upstream's texts for a denial without a reason of its own, such as an exception in the lookup of the user."""
 
 
 class AccessDenied(RejectedBeforeProcessing):
@@ -32,58 +35,68 @@ class AccessDenied(RejectedBeforeProcessing):
 
 @value
 class AccessRequest:
-    """A request as access control sees it: its code or name, its connection, and the client's address."""
+    """The request to check."""
 
     name: str
+    """The request code for a broker, the full name of the protobuf message for a proxy, as whitelists have them."""
     channel_id: str
+    """The client's connection."""
     source: str
+    """The client's IP address."""
 
 
 @value
 class RequestSignature:
-    """The credentials of a request: a user name, and base64 of HMAC-SHA1 over `content`."""
+    """The user who signed a request, the signature, and the signed bytes. An unsigned request has the defaults."""
 
     username: str | None = None
     signature: str | None = field(default=None, repr=False)
+    """Base64 of the HMAC-SHA1 of `content`, whose key is the user's password; None if the request has none."""
     content: bytes = b""
+    """Fields and body of a remoting request, or the date header of a gRPC request."""
 
 
 @value
 class RequiredRight:
-    """A required right: one of the actions must be allowed on the resource."""
+    """A right that a request requires: one of the actions must be allowed on the resource."""
 
     resource: Resource
     actions: tuple[Action, ...]
 
 
 class _DecisionCache:
-    """Cache of decisions for "stateful" strategies: None (allowed), or the reason of the denial."""
+    """Cached decisions of a stateful strategy."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
-        self._found: dict[object, tuple[int, AccessDenied | None]] = {}
+        self._decisions: dict[object, tuple[int, AccessDenied | None]] = {}
+        """Key -> time at which the decision expires (ms), and the denial (None: allowed)."""
 
-    def get(self, key: object, ttl_ms: int, find: Callable[[], None]) -> None:
-        """Return the cached decision, or call `find` and cache its result. Raises AccessDenied."""
+    def check(self, key: object, ttl_ms: int, decide: Callable[[], None]) -> None:
+        """Apply the cached decision of a key. If there is none, call `decide` and cache its decision for `ttl_ms`.
+
+        `decide` raises AccessDenied to deny. Raises AccessDenied for a new and for a cached denial.
+        """
         now = self._scheduler.now_ms
-        until_ms, denied = self._found.get(key, (0, None))
-        if until_ms <= now:
-            denied = None
+        expires_ms, denial = self._decisions.get(key, (0, None))
+        if expires_ms <= now:
+            denial = None
             try:
-                find()
-            except AccessDenied as refusal:
-                denied = refusal
-            if len(self._found) >= _CACHE_MAX:
-                self._found.clear()
-            self._found[key] = now + ttl_ms, denied
-        if denied is not None:
-            raise denied
+                decide()
+            except AccessDenied as denied:
+                denial = denied
+            if len(self._decisions) >= _CACHE_MAX:
+                self._decisions.clear()
+            self._decisions[key] = now + ttl_ms, denial
+        if denial is not None:
+            raise denial
 
 
 class AccessControl:
     """Access control of one run of a broker, or of a proxy.
 
-    `find_user_table` returns the broker's users; None: no broker.
+    `config` has the keys of that broker or proxy. `find_user_table` returns the user table of the broker; for a proxy
+    that of its first running broker, and None if no broker runs.
     """
 
     def __init__(
@@ -91,8 +104,8 @@ class AccessControl:
     ) -> None:
         self._config = config
         self._find_user_table = find_user_table
-        self._users = _DecisionCache(scheduler)
-        self._rights = _DecisionCache(scheduler)
+        self._authentications = _DecisionCache(scheduler)
+        self._authorizations = _DecisionCache(scheduler)
 
     @property
     def is_active(self) -> bool:
@@ -110,23 +123,35 @@ class AccessControl:
         return self._config.authorization_enabled
 
     def authenticate(self, request: AccessRequest, signed: RequestSignature) -> None:
-        """Check the signature of a request. Raises AccessDenied unless a known user has signed it."""
+        """Verify the signature of a request. A request on the whitelist needs none.
+
+        Raises AccessDenied if the user is missing, unknown or disabled, or if the signature does not match. Also raises
+        it if there are no users, because no metadata provider is configured or no broker runs. Super users sign, too.
+        With the stateful strategy the decision is cached.
+        """
         config = self._config
         if "Stateful" in config.authentication_strategy:
+            # As in upstream, the key has no signature: until the decision expires, all requests of this user on this
+            # connection are allowed after a valid signature, and denied after an invalid one.
             key = (request.channel_id, (signed.username or "").strip())
             ttl_ms = config.stateful_authentication_cache_expired_second * 1000
-            self._users.get(key, ttl_ms, partial(self._authenticate, request, signed))
+            self._authentications.check(key, ttl_ms, partial(self._authenticate, request, signed))
         else:
             self._authenticate(request, signed)
 
     def authorize(self, request: AccessRequest, username: str | None, required_rights: Iterable[RequiredRight]) -> None:
-        """Check rights of a user (None: unsigned request). Raises AccessDenied for the first one that is missing."""
+        """Check that a user has the required rights; `username` is None for an unsigned request.
+
+        Requests on the whitelist and super users need no rights. Raises AccessDenied for the first required right that
+        is missing; unsigned requests and unknown users have none. Also raises it if a metadata provider is not
+        configured, or if no broker runs. With the stateful strategy the decision on each right is cached.
+        """
         config = self._config
         for right in required_rights:
             if "Stateful" in config.authorization_strategy:
                 key = (request.channel_id, username, right.resource.key, right.actions, request.source)
                 ttl_ms = config.stateful_authorization_cache_expired_second * 1000
-                self._rights.get(key, ttl_ms, partial(self._authorize, request, username, right))
+                self._authorizations.check(key, ttl_ms, partial(self._authorize, request, username, right))
             else:
                 self._authorize(request, username, right)
 
@@ -139,28 +164,28 @@ class AccessControl:
         if not signed.username:
             raise AccessDenied("username cannot be null.")
         user_table = self._find_user_table()
-        if user_table is None or not user_table.has_user_provider:
-            raise AccessDenied("Authentication failed. Please verify the credentials and try again.")
+        if user_table is None or not user_table.stores_users:
+            raise AccessDenied(_AUTHENTICATION_FAILED)
         user = user_table.users.get(signed.username)
         if user is None:
             raise AccessDenied(f"User:{signed.username} is not found.")
         if user.status is UserStatus.DISABLE:
             raise AccessDenied(f"User:{signed.username} is disabled.")
-        wanted = signature(user, signed.content)
-        if signed.signature is None or not compare_digest(wanted.encode(), signed.signature.encode()):
+        expected = signature(user, signed.content)
+        if signed.signature is None or not compare_digest(expected.encode(), signed.signature.encode()):
             raise AccessDenied("check signature failed.")
 
     def _authorize(self, request: AccessRequest, username: str | None, right: RequiredRight) -> None:
         config = self._config
         if _listed(config.authorization_whitelist, request.name):
             return
-        user_table = self._find_user_table()
         if username is None:
-            raise AccessDenied(_FAILED)
+            raise AccessDenied(_AUTHORIZATION_FAILED)
         if not config.authentication_metadata_provider:
             raise AccessDenied("The authenticationMetadataProvider is not configured")
-        if user_table is None or not user_table.has_user_provider:
-            raise AccessDenied(_FAILED)
+        user_table = self._find_user_table()
+        if user_table is None or not user_table.stores_users:
+            raise AccessDenied(_AUTHORIZATION_FAILED)
         user = user_table.users.get(username)
         if user is None:
             raise AccessDenied(f"User:{username} not found.")
@@ -168,8 +193,8 @@ class AccessControl:
             return
         if not config.authorization_metadata_provider:
             raise AccessDenied("The authorizationMetadataProvider is not configured")
-        if not user_table.has_policy_provider:
-            raise AccessDenied(_FAILED)
+        if not user_table.stores_policies:
+            raise AccessDenied(_AUTHORIZATION_FAILED)
         entry = user.acl.decisive_entry(right.resource, right.actions, request.source) if user.acl else None
         if entry is None or entry.decision is Decision.DENY:
             why = "no matched policies" if entry is None else "the decision is deny"
@@ -177,11 +202,11 @@ class AccessControl:
             raise AccessDenied(f"User:{username} has no permission to access {key} from {request.source}, {why}.")
 
 
-_FAILED = "Authorization failed. Please verify your access rights and try again."
-
-
 def signature(user: User, content: bytes) -> str:
-    """Return a user's signature of `content`; Java encodes a lone surrogate in the password as a question mark."""
+    """Return a user's signature of `content`, in the form of `RequestSignature.signature`.
+
+    Like Java, it encodes a lone surrogate in the password as a question mark.
+    """
     return b64encode(hmac(user.password.encode(errors="replace"), content, sha1).digest()).decode()
 
 
