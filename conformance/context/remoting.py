@@ -1,6 +1,6 @@
-"""The world of a remoting case: the requests that SDKs send, with their important fields as arguments.
+"""The context of a remoting case: the requests that SDKs send, with their important fields as arguments.
 
-Other requests use `ask(code, ext, body)`.
+Other requests use `request(code, ext, body)`.
 """
 
 import time
@@ -47,7 +47,7 @@ def _method_of(build: Callable[P, Request]) -> Callable[Concatenate[CaseContext,
 
 
 class RemotingContext(CaseContext):
-    """A raw client of the remoting protocol. Calls return the Answer, with any code."""
+    """A raw client of the remoting protocol. Calls return the response, with any code."""
 
     # --- sending
 

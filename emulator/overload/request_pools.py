@@ -6,12 +6,11 @@ Source: NettyRemotingAbstract.processRequestCommand, BrokerFastFailure, BrokerCo
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeVar
 
-from ..config import BrokerConfig, ConfigError
+from ..config import BrokerConfig
+from ..config.pool_values import parse_by_pool, parse_milliseconds
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
 from ..kernel.errors import EngineError, RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
@@ -20,8 +19,6 @@ from ..operations.base import Operation
 from ..operations.send import EndTransaction, RecallMessage
 from ..store.refusals import busy
 from .thread_pool import ThreadPool
-
-V = TypeVar("V")
 
 FIRST_SCAN_MS, SCAN_MS = 1000, 10
 """First time (after the start) and period of upstream's scan for requests that have waited too long."""
@@ -289,47 +286,30 @@ class BrokerRequestPools:
 
 
 _POOLS = {pool.title: pool for pool in BrokerPool}
-_KNOWN = f"pools are {', '.join(_POOLS)}"
-
-
-def _by_pool(key: str, text: str, parse: Callable[[str], V], *, placeholder: str, example: str) -> dict[BrokerPool, V]:
-    """Parse a value per pool, such as `send=600 pull=50`. Raises ConfigError, which names the wrong part.
-
-    `parse` converts one value, or raises ValueError with the reason and the allowed values. `placeholder` and `example`
-    are values for the error texts.
-    """
-    found = {}
-    for word in text.split():
-        name, _, value = word.partition("=")
-        if not (name and value):
-            wrong = f"not POOL={placeholder}; {_KNOWN}"
-        elif name not in _POOLS:
-            wrong = f"{name} is no pool; {_KNOWN}"
-        else:
-            try:
-                found[_POOLS[name]] = parse(value)
-                continue
-            except ValueError as error:
-                wrong = str(error)
-        raise ConfigError(f"{key}={word}: {wrong}; use {key}={BrokerPool.SEND.title}={example}", key=key)
-    return found
 
 
 def request_times_ms(config: BrokerConfig) -> dict[BrokerPool, int]:
     """Return the time (ms) for which requests occupy a thread, by pool, from `requestTimes`. Raises ConfigError."""
-    return _by_pool("requestTimes", config.request_times, _milliseconds, placeholder="MILLISECONDS", example="600")
+    return parse_by_pool(
+        "requestTimes",
+        config.request_times,
+        _POOLS,
+        parse_milliseconds,
+        placeholder="MILLISECONDS",
+        example=f"{BrokerPool.SEND.title}=600",
+    )
 
 
 def request_refusals(config: BrokerConfig) -> dict[BrokerPool, RefusalForm]:
     """Return the form of immediate refusals, by pool, from `requestRefusals`. Raises ConfigError."""
-    return _by_pool("requestRefusals", config.request_refusals, _refusal_form, placeholder="FORM", example="OVERLOAD")
-
-
-def _milliseconds(text: str) -> int:
-    if text.isascii() and text.isdigit():
-        with suppress(ValueError):  # Python limits the digits of an int in text
-            return int(text)
-    raise ValueError(f"{text} is no time; a time is a whole number of milliseconds, from 0")
+    return parse_by_pool(
+        "requestRefusals",
+        config.request_refusals,
+        _POOLS,
+        _refusal_form,
+        placeholder="FORM",
+        example=f"{BrokerPool.SEND.title}={RefusalForm.OVERLOAD.name}",
+    )
 
 
 def _refusal_form(text: str) -> RefusalForm:

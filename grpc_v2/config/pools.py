@@ -7,11 +7,9 @@ The declaration of an RPC names the pool that runs it. The module loads no proto
 from enum import Enum
 
 from rocketmq_testkit.emulator.config import ConfigError
+from rocketmq_testkit.emulator.config.pool_values import parse_by_pool, parse_milliseconds
 
 from .proxy_config import ProxyConfig
-
-TIME_DIGITS_MAX = 18
-"""The most digits of a number of milliseconds."""
 
 
 class ProxyPool(Enum):
@@ -42,22 +40,23 @@ def refused_pools(config: ProxyConfig) -> set[ProxyPool]:
     found = set()
     for word in config.grpc_request_refusals.split():
         if word not in _POOLS:
-            raise ConfigError(f"{key}={word}: not a pool; {_KNOWN}; use {key}={ProxyPool.PRODUCER.title}", key=key)
+            raise ConfigError(
+                f"{key}={word}: {word} is no pool; {_KNOWN}; use {key}={ProxyPool.PRODUCER.title}", key=key
+            )
         found.add(_POOLS[word])
     return found
 
 
 def request_times_ms(config: ProxyConfig) -> dict[ProxyPool, int]:
     """Return the time (ms) for which requests occupy a thread, by pool, from `grpcRequestTimes`. Raises ConfigError."""
-    key = "grpcRequestTimes"
-    found = {}
-    for word in config.grpc_request_times.split():
-        name, _, text = word.partition("=")
-        if name not in _POOLS or not (text.isascii() and text.isdigit() and len(text) <= TIME_DIGITS_MAX):
-            example = f"{key}={ProxyPool.PRODUCER.title}=600"
-            raise ConfigError(f"{key}={word}: not POOL=MILLISECONDS; {_KNOWN}; use {example}", key=key)
-        found[_POOLS[name]] = int(text)
-    return found
+    return parse_by_pool(
+        "grpcRequestTimes",
+        config.grpc_request_times,
+        _POOLS,
+        parse_milliseconds,
+        placeholder="MILLISECONDS",
+        example=f"{ProxyPool.PRODUCER.title}=600",
+    )
 
 
 _KNOWN = f"pools are {', '.join(_POOLS)}"
