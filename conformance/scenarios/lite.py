@@ -18,8 +18,8 @@ def _polled(s: ScenarioContext, consumer: Consumer, last: str) -> list[str]:
 
 
 @scenario("DefaultLitePullConsumerImpl.seek", verbs={"lite", "poll", "seek"})
-def a_seek_back_redelivers_all_messages_from_that_offset(s: ScenarioContext) -> None:
-    """A consumer that seeks back receives all messages from that offset again."""
+def a_consumer_receives_messages_again_after_a_seek_back(s: ScenarioContext) -> None:
+    """After a seek to an earlier offset, a consumer receives the messages from that offset on again."""
     topic, group = s.pair("lite")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "lite")

@@ -1,4 +1,4 @@
-"""Admin requests that the broker forwards to connected consumers, and whose responses it forwards back.
+"""Admin requests that the broker forwards to connected consumers; it returns their responses to the administrator.
 
 Source: AdminBrokerProcessor.callConsumer, Broker2Client.getConsumeStatus (5.3.3).
 """
@@ -97,7 +97,7 @@ class ConsumerRequests:
                 " return value of"
                 ' "org.apache.rocketmq.broker.client.ConsumerManager.getConsumerGroupInfo(String)" is null'
             )
-        waiting_members: list[Member] = []
+        remaining_members: list[Member] = []
         for member in group.members.values():
             if member.version < VERSION_3_0_7:
                 version = version_text(member.version)
@@ -105,18 +105,18 @@ class ConsumerRequests:
                     ResponseCode.SYSTEM_ERROR, f"the client does not support this feature. version={version}"
                 )
             if not (operation.client_id or "").strip() or operation.client_id == member.client_id:
-                waiting_members.append(member)
+                remaining_members.append(member)
         if operation.client_id and operation.client_id.strip():
-            del waiting_members[1:]
+            del remaining_members[1:]
         responses: dict[str, bytes] = {}
         ext = {"topic": operation.topic, "group": operation.group}
 
         def request_next() -> None:
-            """Send the next request after the previous response, as upstream does, whose thread waits for each."""
-            if not waiting_members:
+            """Send one request at a time, each after the response to the one before, as upstream does."""
+            if not remaining_members:
                 self._complete(call, operation, ConsumerStatusResult(responses))
                 return
-            member = waiting_members.pop(0)
+            member = remaining_members.pop(0)
             self._server_requests.send(
                 member.channel,
                 lambda ticket: RequestConsumerStatus(ext, ticket),
@@ -131,7 +131,7 @@ class ConsumerRequests:
                 responses[member.client_id] = response.body
             request_next()
 
-        if not waiting_members:
+        if not remaining_members:
             return ConsumerStatusResult(responses)
         request_next()
         return PARKED
@@ -145,7 +145,10 @@ class ConsumerRequests:
         *,
         make_request: Callable[[int], ServerRequest],
     ) -> Parked:
-        """Forward a request to a consumer. Raises SYSTEM_ERROR (not online, too old); later CONSUME_MSG_TIMEOUT."""
+        """Forward a request to a consumer. Raises SYSTEM_ERROR (the consumer is not online, or its version is too old).
+
+        A consumer that does not respond within RELAY_TIMEOUT_MS completes the call with CONSUME_MSG_TIMEOUT.
+        """
         members = self._clients.consumers[group].members.values() if group in self._clients.consumers else ()
         member = next((each for each in members if each.client_id == client_id), None)
         if member is None:

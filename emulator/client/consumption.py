@@ -1,7 +1,7 @@
 """Meaning of requests for consumption: the messages that a pop returned, and those that an acknowledgement is for.
 
-Two readers share these rules: the deliveries of a running engine, and the auditor of a journal. They are therefore
-stated for single fields, not for operations. They must not know who consumes a message, nor when.
+Two modules use these rules: the model of deliveries of a running engine (`deliveries.py`), and the audit of a journal.
+The functions therefore take single fields, not operations. They must not know the consumer of a message, nor the time.
 """
 
 from collections.abc import Iterator
@@ -11,9 +11,11 @@ from ..operations.consume import FLAG_COMMIT_OFFSET
 
 
 def holding_topic(topic: str, group: str, digit: str | int) -> str:
-    """Return the topic that holds a popped message, by the topic digit of its receipt handle.
+    """Return the topic that stores a popped message.
 
-    Any digit but 0 and 2 means the first form of pop retry topics. Unlike `receipt.real_topic` this never fails.
+    `digit` is a field of the receipt handle: 0 for the topic itself, 1 for the group's pop retry topic with a V1 name
+    (`%RETRY%group_topic`), 2 for the one with a V2 name (`%RETRY%group+topic`). Any other digit counts as 1; unlike
+    `receipt.real_topic`, this function never raises.
     """
     number = str(digit)
     return topic if number == "0" else pop_retry_topic(topic, group, v2=number == "2")

@@ -6,7 +6,7 @@ The fixtures read here for which clients a jump of the clock waits. It must not 
     pop, gRPC receive    In flight until the message is acknowledged, its invisible duration is changed, or that ends.
     pull                 In flight until an offset above the message is committed, or the message is sent back.
     half message         Pending until the transaction is ended, also with "unknown"; a transaction check likewise.
-    request to a client  Pending until the client answers: a pushed reply, a question of an administrator.
+    request to a client  Pending until the client responds: a pushed reply, a forwarded request of an administrator.
     end of a long poll   Until the client starts the next one.
 """
 
@@ -31,7 +31,7 @@ from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
 from .consumer_kind import ConsumerKind
 from .delivery_context import DeliveryContext, NodeTables, Topic
-from .pending_answers import PendingAnswer, PendingAnswers
+from .pending_responses import PendingResponse, PendingResponses
 from .popped_messages import PoppedMessages
 from .queue_uses import QueueUses
 
@@ -89,11 +89,11 @@ class Deliveries:
         self._context = DeliveryContext(scheduler, tables)
         self._popped = PoppedMessages(self._context)
         self._queues = QueueUses(self._context)
-        self._answers = PendingAnswers(self._context)
+        self._responses = PendingResponses(self._context)
 
     def listeners(self) -> GateListeners:
         """Return the listeners that feed the model."""
-        popped, queues, responses = self._popped, self._queues, self._answers
+        popped, queues, responses = self._popped, self._queues, self._responses
         return GateListeners(
             outcomes={
                 PullMessage: queues.pulled,
@@ -104,7 +104,7 @@ class Deliveries:
                 ChangeInvisibleTime: popped.changed,
                 SendMessageBack: self._on_send_back,
                 EndTransaction: responses.ended,
-                ClientResponded: responses.answered,
+                ClientResponded: responses.responded,
                 ChannelClosed: self._on_close,
             },
             refusals={
@@ -115,16 +115,16 @@ class Deliveries:
             },
             effects={
                 CheckTransactionState: responses.checked,
-                RequestRunningInfo: responses.asked,
-                RequestDirectConsumption: responses.asked,
-                RequestConsumerStatus: responses.asked,
-                PushReplyMessage: responses.asked,
+                RequestRunningInfo: responses.requested,
+                RequestDirectConsumption: responses.requested,
+                RequestConsumerStatus: responses.requested,
+                PushReplyMessage: responses.requested,
             },
         )
 
     def half_stored(self, node: str, call: Call, topic: str, physical_offset: int) -> None:
         """Record a half message of a client. The send service calls it for these sends only."""
-        self._answers.half_stored(node, call.channel.channel_id, topic, physical_offset)
+        self._responses.half_stored(node, call.channel.channel_id, topic, physical_offset)
 
     # readers
 
@@ -133,9 +133,9 @@ class Deliveries:
         """Number of the newest event, 0 before the first."""
         return self._context.last_number
 
-    def pending_answers(self) -> Iterator[PendingAnswer]:
-        """Yield the pending answers of connected clients, the oldest first."""
-        return iter(self._answers)
+    def pending_responses(self) -> Iterator[PendingResponse]:
+        """Yield the pending responses of connected clients, the oldest first."""
+        return iter(self._responses)
 
     def in_flight(self) -> Iterator[InFlight]:
         """Yield the messages in flight, in no order.

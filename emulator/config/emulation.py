@@ -1,7 +1,8 @@
-"""Keys of the emulator itself: its own limits, and the deliberate differences from upstream.
+"""Keys of the emulator itself: limits of its memory, and deliberate differences from upstream.
 
 A difference that a client can see must have a key with upstream's behavior as its default. Such a key is in this file,
-in the gRPC configuration, or among the keys that simulate failures of one broker (`broker.FAULT_KEYS`).
+in the gRPC configuration, or among the keys that simulate failures of one broker (`broker.FAULT_KEYS`). Limits are the
+exception: by default they bound the memory of the emulator, also where upstream has no such limit.
 The profile `fast` of the fixtures sets such keys, the profile `faithful` sets none.
 """
 
@@ -12,12 +13,12 @@ from .keys import Config, key
 
 @dataclass(repr=False, eq=False)
 class EmulationConfig(Config):
-    """The emulator as a whole, across brokers."""
+    """All brokers of an emulator use the same values of these keys; `storeMaxBytes` limits each broker separately."""
 
     store_max_bytes: int = key(
         512 * 1024 * 1024,
-        "Maximum number of bytes that a broker stores; above it the oldest segments are deleted, as by upstream's"
-        " clean-up.",
+        "Maximum size of a broker's commit log; above it the oldest segments (upstream: files of the commit log) are"
+        " deleted, as by upstream's clean-up.",
         unit="bytes",
         low=1024 * 1024,
     )
@@ -33,7 +34,8 @@ class EmulationConfig(Config):
     topic_queue_nums_max: int = key(
         16_384,
         "Maximum number of read or write queues of a topic, and of a group's retry topic; a request for more is"
-        " rejected. Upstream accepts up to 2147483647, and its views of such a topic run out of memory.",
+        " rejected. Upstream accepts up to 2147483647, but runs out of memory when it lists the queues of such a"
+        " topic.",
         low=1,
         high=0x7FFFFFFF,
     )
@@ -53,8 +55,8 @@ class EmulationConfig(Config):
     )
     empty_queue_offset_zero: bool = key(
         False,
-        "A query for the offset of a group without one returns 0 instead of 'not found', if the queue is empty and"
-        " was never trimmed.",
+        "A query for the committed offset of a group that has none returns 0 instead of QUERY_NOT_FOUND, if the queue"
+        " has never stored a message.",
     )
     retry_topic_on_route_query: bool = key(
         False,

@@ -43,7 +43,7 @@ TWELVE = (
     "Add an SDK driver",
     "Add an emulated version",
     "Add a web page",
-    "Add state that survives a stop",
+    "Add durable state to snapshots",
 )
 FOLDERS = "emulator|remoting|grpc_v2|fixtures|testkit|conformance|spark|tests|spark_tests|scripts|docs"
 
@@ -126,7 +126,7 @@ WALKS: dict[str, Callable[[], Iterable[Path]]] = {
     "Add a kind of consumer": lambda: map(file_of, (consumer_kind, clients, client_bodies, grpc_clients)),
     "Add a message property": lambda: map(file_of, (properties, send_service, pop_batch)),
     "Add an SDK driver": driver_files,
-    "Add state that survives a stop": lambda: map(file_of, (durable_state, snapshot_tables, snapshot_checks)),
+    "Add durable state to snapshots": lambda: map(file_of, (durable_state, snapshot_tables, snapshot_checks)),
     "Add a verb to the control port": verb_files,
 }
 

@@ -184,7 +184,10 @@ def a_stream_needs_a_client_id(t: GrpcContext) -> None:
 
 @grpc_case("ClientActivity.registerProducer")
 def a_stream_needs_a_known_language(t: GrpcContext) -> None:
-    """Settings end the stream with INTERNAL if x-mq-language is not a LanguageCode name in upper case."""
+    """Settings end the stream with INTERNAL if x-mq-language is not a LanguageCode name in upper case.
+
+    The settings of a producer without topics are accepted with any language.
+    """
     publishing = t.publishing(t.topic(kind="NORMAL"))
     subscription = t.subscription(t.group(), {t.topic(kind="NORMAL"): "*"})
     for language in (None, "KLINGON", "java"):

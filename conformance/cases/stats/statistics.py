@@ -1,4 +1,7 @@
-"""Broker totals of stored and delivered messages since the start, and their rates per second."""
+"""Broker totals of stored and delivered messages, and their rates per second.
+
+The fields `msgPutTotalTodayNow` and `msgGetTotalTodayNow` count from the broker's start, in spite of their names.
+"""
 
 from collections.abc import Callable
 
@@ -14,12 +17,12 @@ SAMPLED_SECONDS = 12
 """Seconds after which the first rate exists."""
 
 
-def _counted(t: RemotingContext, name: str, act: Callable[[], object], *, until: int | None = None) -> int:
-    """Return the growth of a total during an action, after it has grown by at least `until`."""
+def _counted(t: RemotingContext, name: str, act: Callable[[], object], *, at_least: int | None = None) -> int:
+    """Return the growth of a total during an action, after it has grown by `at_least` or more."""
     before = int(t.runtime_info()[name])
     act()
-    if until is not None:
-        t.until(lambda: int(t.runtime_info()[name]) >= before + until, 10)
+    if at_least is not None:
+        t.until(lambda: int(t.runtime_info()[name]) >= before + at_least, 10)
     return int(t.runtime_info()[name]) - before
 
 
@@ -32,15 +35,15 @@ def messages_are_counted_when_stored_in_their_topic_or_a_retry_topic(t: Remoting
     t.note("batch", _counted(t, put, lambda: t.readable(topic, send_batch(t, topic, [(b"a", {}), (b"b", {})]))))
     t.note("trace", _counted(t, put, lambda: t.send(TRACE_TOPIC)))
     t.note("waits", _counted(t, put, lambda: delayed(t, topic, 2)))
-    t.note("has waited", _counted(t, put, lambda: t.wait(5), until=1))
+    t.note("has waited", _counted(t, put, lambda: t.wait(5), at_least=1))
     half = producers.half()
     t.note("half", _counted(t, put, producers.half))
     t.note("committed", _counted(t, put, lambda: producers.end(half, COMMIT)))
     t.note("rolled back", _counted(t, put, lambda: producers.end(producers.half(), ROLLBACK)))
     first = t.stored(topic).messages[0].physical_offset
-    t.note("sent back", _counted(t, put, lambda: back(t, group, first, 1), until=1))
+    t.note("sent back", _counted(t, put, lambda: back(t, group, place=first, level=1), at_least=1))
     t.note("retries", t.max_offset(retry_topic(group)))
-    t.note("given up", _counted(t, put, lambda: back(t, group, first, -1)))
+    t.note("given up", _counted(t, put, lambda: back(t, group, place=first, level=-1)))
     t.note("dead", t.max_offset(dlq_topic(group)))
 
 
@@ -61,8 +64,8 @@ def each_delivery_of_a_message_is_counted_except_from_system_topics(t: RemotingC
 
 
 @remoting_case("StoreStatsService.getRuntimeInfo", alone=True)
-def rates_are_those_of_the_last_ten_seconds(t: RemotingContext) -> None:
-    """Rates cover the last 10, 60 and 600 s, as far as the broker has run that long."""
+def rate_fields_cover_the_last_10_60_and_600_seconds(t: RemotingContext) -> None:
+    """A rate field has one rate (1/s) for each of the last 10, 60 and 600 s; the first covers the last 10 s only."""
     topic, group = t.topic(queues=1), t.group()
     t.wait(SAMPLED_SECONDS)
     t.readable(topic, send_batch(t, topic, [(b"m", {})] * 300))
@@ -70,9 +73,10 @@ def rates_are_those_of_the_last_ten_seconds(t: RemotingContext) -> None:
         t.pull(topic, group, offset=offset, max_messages=30)
     t.wait(3)
     table = t.runtime_info()
-    for name, least in (("putTps", 29), ("getTransferredTps", 29), ("getFoundTps", 0.9)):
+    # In 10 s, 300 messages make a rate of 30, and 10 pulls a rate of 1. The broker's sampling interval varies a little.
+    for name, lowest in (("putTps", 29), ("getTransferredTps", 29), ("getFoundTps", 0.9)):
         first = float(table[name].split()[0])
-        t.note(name, first if first < least or first > least * 1.15 else "as many as were asked for")
+        t.note(name, first if first < lowest or first > lowest * 1.15 else "as many as were asked for")
     t.note("numbers of the total", len(table["getTotalTps"].split()))
     t.wait(SAMPLED_SECONDS)
     rates = t.runtime_info()["putTps"].split()

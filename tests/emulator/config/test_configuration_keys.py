@@ -1,4 +1,4 @@
-"""Errors about values of configuration keys."""
+"""Configuration keys: limits of their values, properties files, and errors for unknown keys."""
 
 from dataclasses import fields
 
@@ -45,7 +45,7 @@ def test_the_limits_of_a_key_are_accepted_and_values_beyond_are_rejected(config:
 
 
 def test_comments_and_blank_lines_of_a_properties_file_are_skipped() -> None:
-    """Comments and blank lines are skipped, and blanks around names and values are removed."""
+    """Comments, blank lines and blanks around names and values are ignored; a line without = is rejected."""
     text = "# one\n! two\n\n  a = 1 \n   \nb=2=3\n#c=4\nd="
     assert parse_properties(text) == {"a": "1", "b": "2=3", "d": ""}
     with pytest.raises(ConfigError, match=r"line 2: word: not a setting"):
@@ -53,7 +53,7 @@ def test_comments_and_blank_lines_of_a_properties_file_are_skipped() -> None:
 
 
 def test_an_unknown_key_is_rejected_with_the_nearest_name() -> None:
-    """An unknown key is rejected with the nearest name, even when only its value is read."""
+    """Reading the value of an unknown key raises ConfigError with the nearest known name."""
     with pytest.raises(ConfigError, match=r"unknown configuration key brokerNam.*did you mean brokerName"):
         BrokerConfig().get("brokerNam")
     assert BrokerConfig().get("brokerName") == "broker-a"

@@ -1,9 +1,9 @@
-"""Pending answers of clients: ends of transactions, responses to checks, pushed replies and questions."""
+"""Pending responses of clients: ends of transactions; responses to checks, pushed replies and forwarded requests."""
 
 import pytest
 from engine_world import World, make_world
-from rocketmq_testkit.emulator.client import pending_answers
-from rocketmq_testkit.emulator.client.pending_answers import AnswerKind, PendingAnswer
+from rocketmq_testkit.emulator.client import pending_responses
+from rocketmq_testkit.emulator.client.pending_responses import PendingResponse, ResponseKind
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, RequestDirectConsumption, ServerRequest
 from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
@@ -45,7 +45,7 @@ class Client:
         assert isinstance(sent, SendResult)
         return sent
 
-    def question(self) -> int:
+    def ticket(self) -> int:
         """Return the ticket of the newest request to the client."""
         return [effect for effect in self.channel.effects if isinstance(effect, ServerRequest)][-1].ticket
 
@@ -65,8 +65,8 @@ def client(world: World) -> Client:
     return Client(world)
 
 
-def pending(world: World) -> list[PendingAnswer]:
-    return list(world.engine.deliveries.pending_answers())
+def pending(world: World) -> list[PendingResponse]:
+    return list(world.engine.deliveries.pending_responses())
 
 
 def ended(physical_offset: int, queue_offset: int) -> EndTransaction:
@@ -78,7 +78,7 @@ def test_a_half_message_waits_for_the_end_of_its_transaction(world: World, clien
     sent = client.half()
     [response] = pending(world)
     assert (response.kind, response.node, response.topic, response.is_optional) == (
-        AnswerKind.TRANSACTION,
+        ResponseKind.HALF_MESSAGE,
         "broker-a",
         "T",
         True,
@@ -107,39 +107,39 @@ def test_an_end_that_is_refused_counts(world: World, client: Client) -> None:
 
 @pytest.mark.parametrize(("channel_id", "is_optional"), [("client's", False), (f"{GRPC_CHANNEL}client", True)])
 def test_a_transaction_check_waits_for_the_producer(world: World, channel_id: str, is_optional: bool) -> None:
-    """A remoting producer answers each check, also with "unknown"; gRPC SDKs send nothing then."""
+    """A remoting producer responds to each check, also with "unknown"; gRPC SDKs send nothing then."""
     client = Client(world, channel_id)
     client.half()
     world.advance(90_000)
     [check] = client.checks()[-1:]
     response = pending(world)[-1]
-    assert (response.kind, response.topic, response.is_optional) == (AnswerKind.CHECK, "T", is_optional)
+    assert (response.kind, response.topic, response.is_optional) == (ResponseKind.CHECK, "T", is_optional)
     before = len(pending(world))
     offsets = check.tran_state_table_offset, check.commit_log_offset
     client.ask(EndTransaction("P", *offsets, 0, True, "ID"))
     assert len(pending(world)) == before - 1
 
 
-def test_a_question_waits_for_its_answer(world: World, client: Client) -> None:
-    """A client owes the answer to a request that an administrator sends through the broker."""
+def test_a_forwarded_request_waits_for_its_response(world: World, client: Client) -> None:
+    """A client owes the response to a request that the broker forwards for an administrator."""
     client.ask(GetConsumerRunningInfo("G", "client", {}))
     [response] = pending(world)
-    assert (response.kind, response.topic, response.is_optional) == (AnswerKind.QUESTION, "", False)
-    client.ask(ClientResponded(client.question() + 1, 0))
+    assert (response.kind, response.topic, response.is_optional) == (ResponseKind.FORWARDED_REQUEST, "", False)
+    client.ask(ClientResponded(client.ticket() + 1, 0))
     assert len(pending(world)) == 1
-    client.ask(ClientResponded(client.question(), 0))
+    client.ask(ClientResponded(client.ticket(), 0))
     assert pending(world) == []
 
 
-def test_grpc_clients_owe_only_answers_about_messages(world: World) -> None:
-    """Of all questions a gRPC client answers only the one to consume a message."""
+def test_grpc_clients_owe_a_response_only_to_direct_consumption(world: World) -> None:
+    """Of all forwarded requests a gRPC client responds only to the one to consume a message."""
     client = Client(world, f"{GRPC_CHANNEL}client")
     sent = world.send("T")
     client.ask(GetConsumerRunningInfo("G", "client", {}))
     assert pending(world) == []
     client.ask(ConsumeMessageDirectly("G", "client", sent.msg_id, "T", {}))
     assert isinstance(client.channel.effects[-1], RequestDirectConsumption)
-    assert [response.kind for response in pending(world)] == [AnswerKind.QUESTION]
+    assert [response.kind for response in pending(world)] == [ResponseKind.FORWARDED_REQUEST]
 
 
 def test_a_pushed_reply_waits_for_the_client(world: World, client: Client) -> None:
@@ -147,12 +147,12 @@ def test_a_pushed_reply_waits_for_the_client(world: World, client: Client) -> No
     properties = {"MSG_TYPE": "reply", "REPLY_TO_CLIENT": "client"}
     client.ask(SendReplyMessage(SendMessage("P", "T", 0, b"pong", properties, HOST, world.now_ms)))
     [response] = pending(world)
-    assert (response.kind, response.topic, response.is_optional) == (AnswerKind.REPLY, "T", False)
-    client.ask(ClientResponded(client.question(), 0))
+    assert (response.kind, response.topic, response.is_optional) == (ResponseKind.REPLY, "T", False)
+    client.ask(ClientResponded(client.ticket(), 0))
     assert pending(world) == []
 
 
-def test_answers_of_a_disconnected_client_are_forgotten(world: World, client: Client) -> None:
+def test_pending_responses_of_a_disconnected_client_are_deleted(world: World, client: Client) -> None:
     """Nobody waits for a client that is gone, nor after it came back."""
     client.half()
     client.channel.active = False
@@ -161,9 +161,11 @@ def test_answers_of_a_disconnected_client_are_forgotten(world: World, client: Cl
     assert pending(world) == []
 
 
-def test_the_oldest_answers_are_forgotten(world: World, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_pending_responses_above_the_limit_are_deleted(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Producers that end no transaction take bounded memory."""
-    monkeypatch.setattr(pending_answers, "ANSWERS_MOST", 2)
+    monkeypatch.setattr(pending_responses, "RESPONSES_MAX", 2)
     numbers = []
     for _ in range(3):
         client.half()

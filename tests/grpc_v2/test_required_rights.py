@@ -1,13 +1,12 @@
-"""The rights that RPCs require, and the signatures in their metadata, as tables."""
+"""The rights that RPCs require, as tables."""
 
 import pytest
 from google.protobuf.message import Message
 from grpc_world import a_change, a_forward, a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
-from rocketmq_testkit.emulator.auth.access_control import AccessDenied, RequestSignature
+from rocketmq_testkit.emulator.auth.access_control import AccessDenied
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.proxy.authorization import _signed
 from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
 from rocketmq_testkit.grpc_v2.rules.status import Refusal
 from rocketmq_testkit.grpc_v2.services import RPCS
@@ -96,42 +95,3 @@ def test_an_rpc_cannot_be_declared_without_rights() -> None:
     request, response = sv.QueryRouteRequest, sv.QueryRouteResponse
     with pytest.raises(TypeError, match="rights"):
         Rpc("QueryRoute", request, response, lambda *_: None, (), ())  # type: ignore[call-arg]  # as meant
-
-
-HEAD = "MQv2-HMAC-SHA1 Credential={0}, SignedHeaders=x-mq-date-time, Signature={1}"
-NOW = "20260101T000000Z"
-DATE = {"x-mq-date-time": NOW}
-
-
-@pytest.mark.parametrize(
-    ("metadata", "signed"),
-    [
-        ({}, RequestSignature()),
-        (DATE, RequestSignature()),
-        (
-            {"authorization": HEAD.format("ann/region/RocketMQ", "0aff"), **DATE},
-            RequestSignature("ann", "Cv8=", NOW.encode()),
-        ),
-        ({"authorization": HEAD.format("ann", ""), **DATE}, RequestSignature("ann", "", NOW.encode())),
-        ({"authorization": "x Signature=0aff", **DATE}, RequestSignature(None, "Cv8=", NOW.encode())),
-        ({"authorization": "x Credential=ann,,", **DATE}, RequestSignature("ann", None, NOW.encode())),
-    ],
-)
-def test_a_signature_is_read_from_the_authorization_header(metadata: dict[str, str], signed: RequestSignature) -> None:
-    """The first part of the credential is the user. A call without the header is unsigned."""
-    assert _signed(metadata) == signed
-
-
-@pytest.mark.parametrize(
-    ("metadata", "text"),
-    [
-        ({"authorization": HEAD.format("ann", "0aff")}, "datetime is null."),
-        ({"authorization": "word", **DATE}, "authentication header is incorrect."),
-        ({"authorization": "x word", **DATE}, "authentication keyValues length is incorrect, actual length=1."),
-        ({"authorization": "x Credential=//", **DATE}, "credential length is incorrect, actual length=0."),
-        ({"authorization": HEAD.format("ann", "no-hex"), **DATE}, "create authentication context error."),
-    ],
-)  # fmt: skip
-def test_an_invalid_signature_is_denied_with_upstreams_text(metadata: dict[str, str], text: str) -> None:
-    with pytest.raises(AccessDenied, match=text):
-        _signed(metadata)
